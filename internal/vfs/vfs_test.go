@@ -27,8 +27,13 @@ func (p place) at(name string) string { return path.Join(p.dir, name) }
 // implementations lists every file system; all of them pass one suite.
 func implementations() map[string]func(t *testing.T) place {
 	return map[string]func(t *testing.T) place{
-		"local":  func(t *testing.T) place { return place{NewLocal(), t.TempDir()} },
-		"memory": func(*testing.T) place { return place{NewMemory(), "/"} },
+		"local":     func(t *testing.T) place { return place{NewLocal(), t.TempDir()} },
+		"memory":    func(*testing.T) place { return place{NewMemory(), "/"} },
+		"crashable": func(*testing.T) place { return place{NewCrashable(), "/"} },
+		"survivor":  func(*testing.T) place { return place{NewCrashable().Crash(1, 1), "/"} },
+		"faulty": func(*testing.T) place {
+			return place{NewFaulty(NewMemory(), func(Call) Fault { return Fault{} }), "/"}
+		},
 	}
 }
 
