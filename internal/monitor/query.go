@@ -1,0 +1,330 @@
+package monitor
+
+import (
+	"sync"
+	"time"
+)
+
+// HoldLimit is how long events of a run may be held back while the client has
+// yet to learn that the query started.
+const HoldLimit = time.Second
+
+// holdEvents is how many events may be held back.
+const holdEvents = 1000
+
+// A State is where a run is in its life.
+type State string
+
+// The states.
+const (
+	Initializing State = "initializing"
+	Active       State = "active"
+	Stopped      State = "stopped" // stopped or finished
+	Failed       State = "failed"
+)
+
+// ended tells whether the run is over.
+func (s State) ended() bool { return s == Stopped || s == Failed }
+
+// Status is what status() of a query answers.
+type Status struct {
+	Message         string
+	IsDataAvailable bool
+	IsTriggerActive bool
+}
+
+// Run describes a run when it begins. Of IdleEvery and Recent the zero value
+// means the default.
+type Run struct {
+	ID, RunID string
+	Name      string // "" is a query without a name
+	SessionID string
+	JobTags   []string
+	StartedAt time.Time
+
+	IdleEvery time.Duration // between idle entries; default 10 s
+	Recent    int           // numRecentProgressUpdates; default 100, which keeps 99
+
+	// Hold keeps events back until Announce, HoldLimit at most, so that the
+	// client hears of the start before it hears of the first batch.
+	Hold bool
+}
+
+// A Query is one run of a streaming query: what is known about it, and the
+// only thing of this package that an engine talks to. Record, Idle and
+// Terminate are called by one goroutine, everything else by any.
+type Query struct {
+	run Run
+	bus *Bus
+	end func(*Query) // tells the registry
+
+	mu         sync.Mutex
+	state      State
+	status     Status
+	sources    []string
+	sink       string
+	endedAt    time.Time
+	failure    *Failure
+	recent     history
+	executed   *Progress // of the last batch of this run
+	commitAt   time.Time // when that batch ended
+	pace       pace
+	held       []Event
+	holding    chan struct{} // closed when the hold ends; nil without one
+	holdExpiry *time.Timer
+}
+
+func newQuery(r Run, bus *Bus, end func(*Query)) *Query {
+	if r.IdleEvery == 0 {
+		r.IdleEvery = 10 * time.Second
+	}
+	if r.Recent == 0 {
+		r.Recent = 100
+	}
+	q := &Query{
+		run: r, bus: bus, end: end,
+		state:  Initializing,
+		status: Status{Message: "Initializing StreamExecution"},
+		recent: newHistory(r.Recent),
+		pace:   pace{idleEvery: r.IdleEvery},
+	}
+	if r.Hold {
+		q.holding = make(chan struct{})
+		q.holdExpiry = time.AfterFunc(HoldLimit, q.Announce)
+	}
+	return q
+}
+
+// ID is the query's id, the same over restarts.
+func (q *Query) ID() string { return q.run.ID }
+
+// RunID is the id of this run.
+func (q *Query) RunID() string { return q.run.RunID }
+
+// StartedEvent is the event for the answer to the start.
+func (q *Query) StartedEvent() Event {
+	return Event{
+		Kind: Started, ID: q.run.ID, RunID: q.run.RunID,
+		Name: q.run.Name, At: q.run.StartedAt, JobTags: q.run.JobTags,
+	}
+}
+
+// Announce says that the client knows of the start: events that were held back
+// go out, later ones go straight.
+func (q *Query) Announce() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.announce()
+}
+
+// announce requires mu.
+func (q *Query) announce() {
+	if q.holding == nil {
+		return
+	}
+	q.holdExpiry.Stop()
+	for _, e := range q.held {
+		q.bus.Post(e)
+	}
+	q.held = nil
+	close(q.holding)
+	q.holding = nil
+}
+
+// post requires mu, which keeps the order of events (M3).
+func (q *Query) post(e Event) {
+	if q.holding != nil && len(q.held) < holdEvents {
+		q.held = append(q.held, e)
+		return
+	}
+	q.announce()
+	q.bus.Post(e)
+}
+
+// Activate says that the query is planned and runs.
+func (q *Query) Activate(sources []string, sink string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.sources, q.sink = sources, sink
+	if !q.state.ended() {
+		q.state = Active
+	}
+}
+
+// SetStatus replaces the status, unless the run has ended.
+func (q *Query) SetStatus(s Status) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.state.ended() {
+		q.status = s
+	}
+}
+
+// Record completes the progress of an executed batch, keeps it and posts it.
+// The caller gives p away (M1).
+func (q *Query) Record(p *Progress, t Trigger) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mustRun()
+	q.complete(p, t)
+	q.executed, q.commitAt = p, t.End
+	q.recent.add(p)
+	q.post(Event{Kind: Progressed, ID: q.run.ID, RunID: q.run.RunID, Progress: p})
+}
+
+// An IdleTrigger is a trigger that ran no batch.
+type IdleTrigger struct {
+	Trigger
+	BatchID     int64 // of the batch that comes next
+	Durations   Durations
+	WatermarkMs int64
+	Sources     []IdleSource
+	Sink        string
+}
+
+// An IdleSource is an input without new data. The offsets are JSON texts, ""
+// when not set.
+type IdleSource struct {
+	Description string
+	Committed   string // up to where batches have read
+	Latest      string
+}
+
+// IdleDue tells whether an idle trigger that ends now would make an entry.
+// An engine that polls asks before it gathers the facts.
+func (q *Query) IdleDue(now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.pace.idleDue(now)
+}
+
+// Idle notes a trigger that ran no batch. It makes an entry, and posts an idle
+// event, only when IdleEvery has passed since the last entry; the first
+// trigger of a run makes an entry without an event.
+func (q *Query) Idle(t IdleTrigger) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.mustRun()
+	if !q.pace.idleDue(t.End) {
+		return
+	}
+	first := !q.pace.counted
+	p := q.idleEntry(t)
+	q.complete(p, t.Trigger)
+	q.recent.add(p)
+	if !first {
+		q.post(Event{Kind: Idle, ID: q.run.ID, RunID: q.run.RunID, At: t.Start})
+	}
+}
+
+// idleEntry requires mu. Watermark, state and the zero of the sink appear only
+// after a batch of this run: before it, the plan is not known.
+func (q *Query) idleEntry(t IdleTrigger) *Progress {
+	p := &Progress{
+		BatchID: t.BatchID, Durations: t.Durations, Idle: true,
+		Sources: make([]Source, len(t.Sources)),
+		Sink:    Sink{Description: t.Sink, NumOutputRows: UncountedRows},
+	}
+	for i, s := range t.Sources {
+		p.Sources[i] = Source{
+			Description: s.Description, LatestOffset: s.Latest,
+			StartOffset: s.Committed, EndOffset: s.Committed,
+		}
+	}
+	last := q.executed
+	if last == nil {
+		return p
+	}
+	if last.Sink.NumOutputRows != UncountedRows {
+		p.Sink.NumOutputRows = 0
+	}
+	if last.EventTime != nil {
+		p.EventTime = &EventTime{WatermarkMs: t.WatermarkMs}
+	}
+	for _, s := range last.StateOperators {
+		p.StateOperators = append(p.StateOperators, s.idle())
+	}
+	return p
+}
+
+// complete requires mu. It counts the trigger.
+func (q *Query) complete(p *Progress, t Trigger) {
+	p.ID, p.RunID, p.Name = q.run.ID, q.run.RunID, q.run.Name
+	p.Timestamp = t.Start
+	spent, _ := p.Durations.Ms(TriggerExecution)
+	p.BatchDurationMs = max(t.tookMs(), spent)
+	since, first := q.pace.count(t)
+	for i := range p.Sources {
+		s := &p.Sources[i]
+		s.InputRowsPerSecond, s.ProcessedRowsPerSecond =
+			Rates(s.NumInputRows, since, p.BatchDurationMs, first)
+	}
+}
+
+// mustRun requires mu.
+func (q *Query) mustRun() {
+	if q.state.ended() {
+		panic("monitor: a run that has ended made progress: " + q.run.RunID)
+	}
+}
+
+// Terminate ends the run; f is nil when it was stopped or finished. It returns
+// after every listener took the terminated event (M6). Again, it does nothing.
+func (q *Query) Terminate(at time.Time, f *Failure) {
+	q.mu.Lock()
+	if q.state.ended() {
+		q.mu.Unlock()
+		return
+	}
+	q.state, q.status, q.endedAt, q.failure = Stopped, Status{Message: "Stopped"}, at, f
+	if f != nil {
+		q.state, q.status.Message = Failed, "Terminated with exception: "+f.Message
+	}
+	holding := q.holding
+	q.mu.Unlock()
+
+	q.end(q)
+	if holding != nil {
+		<-holding
+	}
+	q.bus.post(Event{Kind: Terminated, ID: q.run.ID, RunID: q.run.RunID, Failure: f}).wait(TakeLimit)
+}
+
+// Last is the newest progress, nil before the first.
+func (q *Query) Last() *Progress {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.recent.last()
+}
+
+// Recent copies the list of kept progress, oldest first.
+func (q *Query) Recent() []*Progress {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.recent.all()
+}
+
+// A Snapshot is what is known about a run at one moment.
+type Snapshot struct {
+	Run
+	State     State
+	Status    Status
+	Sources   []string
+	Sink      string
+	EndedAt   time.Time // zero while it runs
+	Failure   *Failure
+	LastBatch *Progress // of this run; nil before the first, never an idle entry
+	CommitAt  time.Time // when LastBatch ended
+}
+
+// Snapshot reads the run.
+func (q *Query) Snapshot() Snapshot {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return Snapshot{
+		Run: q.run, State: q.state, Status: q.status,
+		Sources: q.sources, Sink: q.sink,
+		EndedAt: q.endedAt, Failure: q.failure,
+		LastBatch: q.executed, CommitAt: q.commitAt,
+	}
+}

@@ -1,0 +1,76 @@
+package monitor
+
+import "sync"
+
+// EndedLimit is how many finished runs a Registry keeps; the oldest go first.
+const EndedLimit = 100
+
+// A Registry knows every run of the process: the live ones, and the latest
+// that have ended.
+type Registry struct {
+	mu    sync.RWMutex
+	runs  []*Query // in the order of their starts
+	ended []*Query // in the order of their ends
+}
+
+// NewRegistry returns an empty registry.
+func NewRegistry() *Registry { return &Registry{} }
+
+// Start registers a run and posts its started event to bus, which also gets
+// every later event of the run.
+func (r *Registry) Start(run Run, bus *Bus) *Query {
+	q := newQuery(run, bus, r.retire)
+	r.mu.Lock()
+	r.runs = append(r.runs, q)
+	r.mu.Unlock()
+	bus.Post(q.StartedEvent())
+	return q
+}
+
+// retire is told that a run has ended.
+func (r *Registry) retire(q *Query) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = append(r.ended, q)
+	if len(r.ended) <= EndedLimit {
+		return
+	}
+	oldest := r.ended[0]
+	r.ended = append(r.ended[:0:0], r.ended[1:]...)
+	for i, other := range r.runs {
+		if other == oldest {
+			r.runs = append(r.runs[:i:i], r.runs[i+1:]...)
+			return
+		}
+	}
+}
+
+// Find returns the newest run of a query id, or the run of a run id; nil when
+// there is none.
+func (r *Registry) Find(id string) *Query {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for i := len(r.runs) - 1; i >= 0; i-- {
+		if q := r.runs[i]; q.run.ID == id || q.run.RunID == id {
+			return q
+		}
+	}
+	return nil
+}
+
+// Queries returns the newest run of each query, in the order of their starts.
+func (r *Registry) Queries() []*Query {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	newest := make(map[string]*Query, len(r.runs))
+	for _, q := range r.runs {
+		newest[q.run.ID] = q
+	}
+	out := make([]*Query, 0, len(newest))
+	for _, q := range r.runs {
+		if newest[q.run.ID] == q {
+			out = append(out, q)
+		}
+	}
+	return out
+}
