@@ -11,6 +11,9 @@ import (
 type Chunk struct {
 	Cols []*Vector
 	Rows int
+	// Part is the logical partition the rows belong to, as Spark would number
+	// it: users see it in file counts, in foreach and in the borders of results.
+	Part int
 }
 
 // Rows is a stream of chunks that ends with the first error.
@@ -80,7 +83,7 @@ func (c *Chunk) Reset() {
 
 // Slice is rows [from, to), sharing memory.
 func (c *Chunk) Slice(from, to int) *Chunk {
-	s := &Chunk{Cols: make([]*Vector, len(c.Cols)), Rows: to - from}
+	s := &Chunk{Cols: make([]*Vector, len(c.Cols)), Rows: to - from, Part: c.Part}
 	for i, col := range c.Cols {
 		s.Cols[i] = col.Slice(from, to)
 	}
@@ -92,7 +95,7 @@ func (c *Chunk) Take(sel Sel) *Chunk {
 	if sel == nil || len(sel) == c.Rows {
 		return c
 	}
-	t := &Chunk{Cols: make([]*Vector, len(c.Cols)), Rows: len(sel)}
+	t := &Chunk{Cols: make([]*Vector, len(c.Cols)), Rows: len(sel), Part: c.Part}
 	for i, col := range c.Cols {
 		t.Cols[i] = Gather(col, sel)
 	}

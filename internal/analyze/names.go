@@ -1,0 +1,32 @@
+package analyze
+
+import (
+	"context"
+
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Names answers what analysis asks about the world outside the query.
+type Names interface {
+	// Table finds a table or view by name. A view answers its plan, which may be
+	// unresolved; a table a Scan whose Attrs are not given yet. An unknown name
+	// is TABLE_OR_VIEW_NOT_FOUND.
+	Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error)
+	// Relation finds the schema of what a reader names.
+	Relation(ctx context.Context, r *plan.Read) (*plan.Relation, error)
+	// Cached finds a DataFrame the session holds by id.
+	Cached(id string) (plan.Node, error)
+	// Function finds a function the session registered; nil when there is none.
+	Function(name string) *plan.PythonUDF
+	// SearchPath is the list of namespaces that errors about unknown names show.
+	SearchPath() string
+}
+
+// Analyzer resolves plans for one session.
+type Analyzer struct {
+	Names         Names
+	Eval          *function.Env
+	IDs           *plan.IDs
+	CaseSensitive bool // spark.sql.caseSensitive
+}

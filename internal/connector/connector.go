@@ -1,0 +1,151 @@
+package connector
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// Env is what a connector may ask of the engine.
+type Env struct {
+	Files       *vfs.Resolver // turns every path a user writes into a place
+	Eval        *function.Env
+	Conf        func(key string) string // the session's effective setting
+	Parallelism int                     // spark.default.parallelism
+	Now         func() time.Time
+}
+
+// Format is an entry of the shelf. A nil function says that the format cannot
+// do that, which session reports by name.
+type Format struct {
+	Name    string
+	Aliases []string // such as org.apache.spark.sql.execution.datasources.json
+	Doc     string
+	Options []Option
+
+	// Describe finds schema and partition columns of what is to be read, and
+	// checks options that Spark checks at load.
+	Describe func(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error)
+	// Scan reads everything once. Only the columns of s.Attrs are wanted.
+	Scan func(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows
+	// Source opens a streaming source. It is called in the query's own
+	// goroutine, so its errors fail the query and not its start.
+	Source func(ctx context.Context, env *Env, s *plan.Scan, log Place) (Source, error)
+	// Sink opens a streaming sink; its errors fail the start.
+	Sink func(ctx context.Context, env *Env, spec SinkSpec) (Sink, error)
+	// Write stores the rows of a batch query.
+	Write func(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) error
+}
+
+// Option documents one option of a format; unknown ones are accepted and
+// reported, as Spark does.
+type Option struct{ Name, Default, Doc string }
+
+// Place is a directory that belongs to whom it is given: a source's private log
+// below a checkpoint, for instance.
+type Place struct {
+	FS  vfs.FS
+	Dir string
+}
+
+// Offset is a place in a source, as JSON text without line breaks, exactly as
+// it stands in offsets/N. The empty Offset is "nothing yet".
+type Offset string
+
+// Limit is what one batch may take.
+type Limit struct {
+	// All says that read limits are ignored (Trigger.Once).
+	All bool
+	// End is the last offset a batch may reach, "" for none: the end that
+	// AvailableNow pinned.
+	End Offset
+}
+
+// Source is a replayable input; see C1 to C3. One goroutine calls it.
+type Source interface {
+	// Describe is the text of sources[].description in progress.
+	Describe() string
+	// Latest is where a batch that starts at start may end. It equals start when
+	// there is nothing new, and is "" while there was never anything.
+	Latest(ctx context.Context, start Offset, limit Limit) (Offset, error)
+	// Read yields the rows of [from, to), columns as in the Scan's Attrs.
+	Read(ctx context.Context, from, to Offset) chunk.Rows
+	// Advance says that every row below upTo is durably processed.
+	Advance(ctx context.Context, upTo Offset) error
+	Close() error
+}
+
+// Pinner is a source that AvailableNow can bound: Pin returns the end as of now.
+type Pinner interface {
+	Pin(ctx context.Context) (Offset, error)
+}
+
+// Reporter is a source that knows its newest offset apart from what a batch
+// takes: sources[].latestOffset in progress, which is null for the others.
+type Reporter interface {
+	ReportLatest(ctx context.Context) (Offset, error)
+}
+
+// Metered is a source with metrics of its own for sources[].metrics.
+type Metered interface {
+	Metrics(consumed Offset) map[string]string
+}
+
+// Waker is a source that knows when asking again makes sense. Others are asked
+// every spark.sql.streaming.pollingDelay.
+type Waker interface {
+	NextCheck(now time.Time) time.Time
+}
+
+// SinkSpec is what writeStream says of its target.
+type SinkSpec struct {
+	Format     string
+	Schema     plan.Type // of the rows that will be written
+	Options    plan.Options
+	Path       string // "" for sinks without one
+	Table      *plan.TableID
+	Partitions []string
+	Mode       plan.OutputMode
+	QueryName  string
+	QueryID    string // survives restarts: the idempotency key of Delta
+}
+
+// Sink takes batches; see C4 and C5. One goroutine calls it.
+type Sink interface {
+	// Describe is the text of sink.description in progress.
+	Describe() string
+	// Write stores a batch and returns the number of rows for
+	// sink.numOutputRows, -1 for sinks where Spark does not say it.
+	Write(ctx context.Context, batch Batch) (rows int64, err error)
+	Close() error
+}
+
+// Batch is one micro-batch on its way into a sink.
+type Batch struct {
+	ID   int64
+	Rows chunk.Rows
+}
+
+// Readable is a sink whose content is a table of the session (memory).
+type Readable interface {
+	Contents() []*chunk.Chunk
+}
+
+// Skipper is an idempotent sink that can say before anything is computed that
+// it already holds a batch.
+type Skipper interface {
+	Holds(ctx context.Context, batchID int64) (bool, error)
+}
+
+// WriteSpec is what df.write says of its target.
+type WriteSpec struct {
+	Schema     plan.Type
+	Mode       plan.SaveMode
+	Path       string
+	Options    plan.Options
+	Partitions []string
+}
