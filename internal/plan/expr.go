@@ -267,10 +267,9 @@ func (e *Cast) WithChildren(c []Expr) Expr {
 // Type is the target type.
 func (e *Cast) Type() Type { return e.To }
 
-// Nullable: a cast that may fail to NULL is nullable whatever goes in. Which
-// casts those are is decided by CanFailToNull.
+// Nullable: a cast that may fail is nullable whatever goes in; see CastMayNull.
 func (e *Cast) Nullable() bool {
-	return e.Child.Nullable() || e.Mode != CastANSI && CanFailToNull(e.Child.Type(), e.To)
+	return e.Child.Nullable() || CastMayNull(e.Child.Type(), e.To, e.Mode)
 }
 
 // ExtractValue is child[key], child.field: a struct field, an array element or
@@ -386,8 +385,10 @@ type Call struct {
 	Null   bool
 	ANSI   bool // errors instead of NULL or wrapping, fixed by analysis
 	Origin *Origin
-	// Text is how the call is written in column names when it is not
-	// name(args); see SQLText.
+	// Text is a template of how the call is written in column names when that
+	// is not name(args) or an operator's usual form: $1 to $9 stand for
+	// arguments, $2* for the second and all that follow, $* for all, $$ for a
+	// dollar. An alias that shows writes itself here: "char_length($*)".
 	Text string
 }
 
@@ -417,6 +418,7 @@ type AggregateCall struct {
 	Null     bool
 	ANSI     bool
 	Origin   *Origin
+	Text     string // as in Call; "mean($*)", "first($1) ignore nulls"
 }
 
 // Children are the arguments, then the filter.
