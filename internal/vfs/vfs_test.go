@@ -31,6 +31,13 @@ func implementations() map[string]func(t *testing.T) place {
 		"memory":    func(*testing.T) place { return place{NewMemory(), "/"} },
 		"crashable": func(*testing.T) place { return place{NewCrashable(), "/"} },
 		"survivor":  func(*testing.T) place { return place{NewCrashable().Crash(1, 1), "/"} },
+		"confined": func(t *testing.T) place {
+			mem := NewMemory()
+			must(t, mem.MkdirAll("/w/d"))
+			fsys, err := Confine(mem, "/w")
+			must(t, err)
+			return place{fsys, "/w/d"}
+		},
 		"faulty": func(*testing.T) place {
 			return place{NewFaulty(NewMemory(), func(Call) Fault { return Fault{} }), "/"}
 		},
