@@ -31,8 +31,12 @@ func FromArrow(rec arrow.RecordBatch, schema plan.Type) (*Chunk, error) {
 }
 
 func importArray(a arrow.Array, t plan.Type) (*Vector, error) {
-	if a.DataType().ID() == arrow.NULL {
-		return NullVector(t, a.Len()), nil
+	if a.DataType().ID() == arrow.NULL || a.NullN() == a.Len() && a.Len() > 0 {
+		return NullVector(t, a.Len()), checkReadable(a.DataType(), t)
+	}
+	if a.Len() == 0 {
+		// Buffers of an empty array may be absent.
+		return New(t, 0), checkReadable(a.DataType(), t)
 	}
 	if d, ok := a.(*array.Dictionary); ok {
 		return importDictionary(d, t)
@@ -53,6 +57,23 @@ func importArray(a arrow.Array, t plan.Type) (*Vector, error) {
 		err = v.importNested(a)
 	}
 	return v, err
+}
+
+// checkReadable reports whether values of an Arrow type can become a Spark type
+// at all, for arrays that hold none.
+func checkReadable(from arrow.DataType, t plan.Type) error {
+	got, err := FromArrowType(from)
+	if err != nil {
+		return err
+	}
+	ok := got.Kind == t.Kind || from.ID() == arrow.NULL || got.IsNumeric() && t.IsNumeric() ||
+		IsBytes(got) && IsBytes(t) || got.Kind == plan.KindStruct && t.Kind == plan.KindVariant ||
+		got.Kind == plan.KindTimestamp && t.Kind == plan.KindTimestampNTZ ||
+		got.Kind == plan.KindTimestampNTZ && t.Kind == plan.KindTimestamp
+	if !ok {
+		return fmt.Errorf("arrow type %s cannot be read as %s", from, t.Simple())
+	}
+	return nil
 }
 
 func importDictionary(d *array.Dictionary, t plan.Type) (*Vector, error) {
