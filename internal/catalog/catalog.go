@@ -145,7 +145,8 @@ func (s *Store) document(kind string, id plan.TableID) string {
 
 // TableDir is where the rows of a managed table live.
 func (s *Store) TableDir(id plan.TableID) string {
-	return path.Join(s.dir, "warehouse", escape(fold(id.Catalog)), escape(fold(id.Schema)), escape(fold(id.Name)))
+	id = foldID(id)
+	return path.Join(s.dir, "warehouse", escape(id.Catalog), escape(id.Schema), escape(id.Name))
 }
 
 // MakeTableDir makes TableDir so that a crash cannot lose it, and returns it.

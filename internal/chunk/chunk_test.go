@@ -213,7 +213,8 @@ func TestArrowStreamGivesBackTheRows(t *testing.T) {
 func TestArrowNumbersThatDoNotFitAreErrors(t *testing.T) {
 	b := array.NewInt64Builder(memory.DefaultAllocator)
 	b.AppendValues([]int64{1, 300}, nil)
-	rec := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{{Name: "x", Type: arrow.PrimitiveTypes.Int64}}, nil),
+	field := arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64}
+	rec := array.NewRecordBatch(arrow.NewSchema([]arrow.Field{field}, nil),
 		[]arrow.Array{b.NewArray()}, 2)
 	if _, err := FromArrow(rec, plan.Struct(plan.Col("x", plan.Byte))); err == nil {
 		t.Error("300 was read as a tinyint")

@@ -206,7 +206,8 @@ func typeNamed(name string) (Type, error) {
 	}
 	scale, _ := strconv.Atoi(m[3])
 	if n < 1 || n > MaxPrecision || scale > n {
-		return Type{}, fmt.Errorf("type name %q: precision 1 to %d, scale at most the precision", name, MaxPrecision)
+		return Type{}, fmt.Errorf("type name %q: the precision is 1 to %d, the scale at most that",
+			name, MaxPrecision)
 	}
 	return Decimal(n, scale), nil
 }

@@ -1,0 +1,162 @@
+package ui
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"html/template"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/weir-dev/weir/internal/monitor"
+)
+
+// Options say what the pages show and who may ask.
+type Options struct {
+	Version string
+	// Hosts are the names, without port, under which the server may be asked
+	// besides loopback ones.
+	Hosts []string
+	// Allow decides about a connection; nil admits every one. It serves
+	// --private-http.
+	Allow func(r *http.Request) bool
+	Now   func() time.Time
+}
+
+//go:embed assets
+var assets embed.FS
+
+type server struct {
+	registry *monitor.Registry
+	options  Options
+	page     *template.Template
+}
+
+// New is the handler of the HTTP port.
+func New(registry *monitor.Registry, o Options) http.Handler {
+	s := &server{registry: registry, options: o}
+	s.page = template.Must(template.ParseFS(assets, "assets/page.html"))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.showPage)
+	mux.Handle("GET /assets/", http.FileServerFS(assets))
+	mux.HandleFunc("GET /api/v1/queries", s.queries)
+	mux.HandleFunc("GET /api/v1/queries/{id}", s.query)
+	mux.HandleFunc("GET /api/v1/queries/{id}/progress", s.progress)
+	mux.HandleFunc("GET /api/v1/build", s.build)
+	return s.guard(mux)
+}
+
+// guard applies U1 and U2 to every request.
+func (s *server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.ownHost(r.Host) {
+			http.Error(w, "this host name is not one of the server's", http.StatusMisdirectedRequest)
+			return
+		}
+		if s.options.Allow != nil && !s.options.Allow(r) {
+			http.Error(w, "only the user who started weir may ask here", http.StatusForbidden)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Security-Policy",
+			"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) ownHost(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = hostPort
+	}
+	host = strings.Trim(host, "[]")
+	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() || strings.EqualFold(host, "localhost") {
+		return true
+	}
+	for _, h := range s.options.Hosts {
+		if strings.EqualFold(host, h) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *server) snapshots() []monitor.Snapshot {
+	queries := s.registry.Queries()
+	out := make([]monitor.Snapshot, len(queries))
+	for i, q := range queries {
+		out[i] = q.Snapshot()
+	}
+	return out
+}
+
+func (s *server) queries(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, monitor.AppendQueries(nil, s.options.Now(), s.snapshots()))
+}
+
+// find is the query that the path names; it answers the request when there is
+// none.
+func (s *server) find(w http.ResponseWriter, r *http.Request) *monitor.Query {
+	q := s.registry.Find(r.PathValue("id"))
+	if q == nil {
+		message, err := json.Marshal(map[string]string{
+			"error": "no query has the id or run id " + r.PathValue("id") + "; GET /api/v1/queries lists them"})
+		if err != nil {
+			panic(err)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		w.Write(message)
+	}
+	return q
+}
+
+func (s *server) query(w http.ResponseWriter, r *http.Request) {
+	if q := s.find(w, r); q != nil {
+		snapshot := q.Snapshot()
+		writeJSON(w, snapshot.AppendJSON(nil))
+	}
+}
+
+func (s *server) progress(w http.ResponseWriter, r *http.Request) {
+	q := s.find(w, r)
+	if q == nil {
+		return
+	}
+	last := q.Last()
+	if last == nil {
+		writeJSON(w, []byte("null"))
+		return
+	}
+	writeJSON(w, last.AppendJSON(nil))
+}
+
+func (s *server) build(w http.ResponseWriter, _ *http.Request) {
+	body, err := json.Marshal(map[string]string{"name": "weir", "version": s.options.Version})
+	if err != nil {
+		panic(err)
+	}
+	writeJSON(w, body)
+}
+
+func writeJSON(w http.ResponseWriter, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Write(body)
+}
+
+func (s *server) showPage(w http.ResponseWriter, _ *http.Request) {
+	var buf bytes.Buffer
+	if err := s.page.Execute(&buf, newPage(s.options, s.snapshots())); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Write(buf.Bytes())
+}

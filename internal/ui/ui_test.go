@@ -1,0 +1,151 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-dev/weir/internal/monitor"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+func handler(t *testing.T, o Options) (http.Handler, *monitor.Query) {
+	t.Helper()
+	reg := monitor.NewRegistry()
+	o.Version, o.Now = "1.2.3", func() time.Time { return noon.Add(90 * time.Second) }
+	q := reg.Start(monitor.Run{
+		ID: "11111111-1111-1111-1111-111111111111", RunID: "22222222-2222-2222-2222-222222222222",
+		Name: `<b>"x"`, StartedAt: noon}, monitor.NewBus())
+	q.Activate([]string{"RateStreamV2[rowsPerSecond=5"}, "MemorySink")
+	return New(reg, o), q
+}
+
+func record(q *monitor.Query) {
+	p := &monitor.Progress{BatchID: 7, Sources: []monitor.Source{{Description: "s", NumInputRows: 10}}}
+	q.Record(p, monitor.Trigger{Start: noon, End: noon.Add(250 * time.Millisecond)})
+}
+
+func get(t *testing.T, h http.Handler, method, path, host string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, "http://"+host+path, nil)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestPageEscapesNamesAndShowsTheLastBatch(t *testing.T) {
+	h, q := handler(t, Options{})
+	body := get(t, h, "GET", "/", "localhost:4040").Body.String()
+	for _, want := range []string{"1 query is running.", "&lt;b&gt;&#34;x&#34;", "MemorySink", "–", "1.50 min"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("before a batch the page lacks %q", want)
+		}
+	}
+	record(q)
+	body = get(t, h, "GET", "/", "localhost:4040").Body.String()
+	for _, want := range []string{`data-f="batch">7<`, `data-f="processed">40.0<`, "250 ms"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("after a batch the page lacks %q in\n%s", want, body)
+		}
+	}
+	q.Terminate(noon, &monitor.Failure{Message: "<script>alert(1)</script>"})
+	body = get(t, h, "GET", "/", "localhost:4040").Body.String()
+	if !strings.Contains(body, "1 query failed") || strings.Contains(body, "<script>alert") {
+		t.Error("the failed query is not shown, or its message not escaped")
+	}
+}
+
+func TestPageWithoutQueriesSaysHowToStart(t *testing.T) {
+	h := New(monitor.NewRegistry(), Options{Now: time.Now})
+	body := get(t, h, "GET", "/", "127.0.0.1:4040").Body.String()
+	for _, want := range []string{"No query has been started yet.", "sc://localhost:15002"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q in\n%s", want, body)
+		}
+	}
+}
+
+func TestAPIAnswersJSON(t *testing.T) {
+	h, q := handler(t, Options{})
+	if got := get(t, h, "GET", "/api/v1/queries/"+q.ID()+"/progress", "localhost").Body.String(); got != "null" {
+		t.Errorf("progress before a batch: %s", got)
+	}
+	record(q)
+	for path, key := range map[string]string{
+		"/api/v1/queries":                         "nowAtMs",
+		"/api/v1/queries/" + q.ID():               "lastBatchId",
+		"/api/v1/queries/" + q.RunID():            "lastBatchId",
+		"/api/v1/queries/" + q.ID() + "/progress": "batchId",
+		"/api/v1/build":                           "version",
+	} {
+		w := get(t, h, "GET", path, "localhost:4040")
+		var body map[string]json.RawMessage
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || body[key] == nil {
+			t.Errorf("GET %s: %v, no %q in %s", path, err, key, w.Body)
+		}
+	}
+	w := get(t, h, "GET", "/api/v1/queries/nope%22", "localhost")
+	if w.Code != http.StatusNotFound || !json.Valid(w.Body.Bytes()) {
+		t.Errorf("unknown query: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestWhoMayAsk(t *testing.T) {
+	h, _ := handler(t, Options{Hosts: []string{"Metrics.Example"}})
+	for _, c := range []struct {
+		method, host string
+		want         int
+	}{
+		{"GET", "localhost:4040", 200}, {"GET", "127.0.0.1", 200}, {"GET", "[::1]:4040", 200},
+		{"GET", "metrics.example:4040", 200}, {"HEAD", "localhost", 200},
+		{"GET", "evil.example", http.StatusMisdirectedRequest},
+		{"GET", "localhost.evil.example:4040", http.StatusMisdirectedRequest},
+		{"POST", "localhost:4040", http.StatusMethodNotAllowed},
+	} {
+		if got := get(t, h, c.method, "/api/v1/queries", c.host).Code; got != c.want {
+			t.Errorf("%s with host %s: %d, want %d", c.method, c.host, got, c.want)
+		}
+	}
+	private, _ := handler(t, Options{Allow: func(*http.Request) bool { return false }})
+	if got := get(t, private, "GET", "/", "localhost").Code; got != http.StatusForbidden {
+		t.Errorf("a refused connection got %d", got)
+	}
+}
+
+func TestPageLoadsNothingFromElsewhere(t *testing.T) {
+	h, _ := handler(t, Options{})
+	w := get(t, h, "GET", "/", "localhost")
+	if csp := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") {
+		t.Errorf("content security policy: %q", csp)
+	}
+	for _, path := range []string{"/assets/app.js", "/assets/style.css", "/assets/icon.svg"} {
+		if got := get(t, h, "GET", path, "localhost").Code; got != 200 {
+			t.Errorf("GET %s: %d", path, got)
+		}
+	}
+	if strings.Contains(w.Body.String(), "style=") || strings.Contains(w.Body.String(), "<script>") {
+		t.Error("the page has inline style or script, which its own policy forbids")
+	}
+}
+
+func TestFiguresHaveThreeDigitsAndAUnit(t *testing.T) {
+	for x, want := range map[float64]string{
+		0: "0.00", 5.04: "5.04", 41.26: "41.3", 999.6: "1000", 12345: "12.3 k", 2.5e6: "2.50 M",
+	} {
+		if got := rate(x); got != want {
+			t.Errorf("rate(%v) = %s, want %s", x, got, want)
+		}
+	}
+	for d, want := range map[time.Duration]string{
+		12 * time.Millisecond: "12 ms", 1500 * time.Millisecond: "1.50 s",
+		90 * time.Minute: "1.50 h", 72 * time.Hour: "3.00 d",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("duration(%v) = %s, want %s", d, got, want)
+		}
+	}
+}
