@@ -211,6 +211,9 @@ type Alias struct {
 	// Generated marks a name that nobody wrote; it is replaced when the same
 	// expression is named again.
 	Generated bool
+	// EventTime is the watermark delay in ms of a column that is event time
+	// though its expression is not a plain column: a time window.
+	EventTime *int64
 }
 
 // As names an expression.

@@ -45,7 +45,8 @@ func ToAttribute(e Expr) *Attribute {
 	case *Attribute:
 		return n
 	case *Alias:
-		a := &Attribute{Name: n.Names[0], Of: n.Type(), Null: n.Nullable(), ID: n.ID, Metadata: n.Metadata}
+		a := &Attribute{Name: n.Names[0], Of: n.Type(), Null: n.Nullable(), ID: n.ID, Metadata: n.Metadata,
+			EventTime: n.EventTime}
 		if src, ok := n.Child.(*Attribute); ok {
 			a.EventTime = src.EventTime
 			if a.Metadata == "" {
@@ -190,6 +191,9 @@ type Scan struct {
 	Attrs      []*Attribute
 	Streaming  bool
 	SourceName string
+	// Source is equal in the streaming scans that one source feeds: the same
+	// DataFrame used twice. Given by analysis, from 1.
+	Source int
 }
 
 // WithChildren returns the node, which has none.
@@ -260,14 +264,15 @@ func over(in Node) unary { return unary{in} }
 // expressions without names.
 type Project struct {
 	unary
-	Exprs []Expr
+	Exprs  []Expr
+	Origin *Origin // of the SELECT
 }
 
 // NewProject computes exprs over in.
-func NewProject(in Node, exprs ...Expr) *Project { return &Project{over(in), exprs} }
+func NewProject(in Node, exprs ...Expr) *Project { return &Project{unary: over(in), Exprs: exprs} }
 
 // WithChildren replaces the input.
-func (n *Project) WithChildren(c []Node) Node { return &Project{over(c[0]), n.Exprs} }
+func (n *Project) WithChildren(c []Node) Node { return &Project{over(c[0]), n.Exprs, n.Origin} }
 
 // Output is the computed columns.
 func (n *Project) Output() []*Attribute { return toAttributes(n.Exprs) }
@@ -275,14 +280,15 @@ func (n *Project) Output() []*Attribute { return toAttributes(n.Exprs) }
 // Filter keeps the rows for which Cond is true.
 type Filter struct {
 	unary
-	Cond Expr
+	Cond   Expr
+	Origin *Origin // of the SELECT whose WHERE it is
 }
 
 // NewFilter keeps the rows of in for which cond is true.
-func NewFilter(in Node, cond Expr) *Filter { return &Filter{over(in), cond} }
+func NewFilter(in Node, cond Expr) *Filter { return &Filter{unary: over(in), Cond: cond} }
 
 // WithChildren replaces the input.
-func (n *Filter) WithChildren(c []Node) Node { return &Filter{over(c[0]), n.Cond} }
+func (n *Filter) WithChildren(c []Node) Node { return &Filter{over(c[0]), n.Cond, n.Origin} }
 
 // Output is the input's columns.
 func (n *Filter) Output() []*Attribute { return n.Input.Output() }
@@ -311,6 +317,7 @@ type Aggregate struct {
 	// FromSQL says that Exprs is a SELECT list, complete in itself; from a
 	// DataFrame the grouping columns are put in front of it.
 	FromSQL bool
+	Origin  *Origin // of the SELECT
 }
 
 // Pivot turns values of a column into columns.
@@ -360,6 +367,7 @@ type Join struct {
 	Cond        Expr     // nil: every pair
 	Using       []string // before analysis
 	Natural     bool     // before analysis
+	Origin      *Origin
 }
 
 // Children are both inputs.
@@ -420,6 +428,7 @@ type SetOp struct {
 	ByName       bool
 	AllowMissing bool // with ByName: absent columns are NULL
 	Attrs        []*Attribute
+	Origin       *Origin
 }
 
 // Children are the inputs.
@@ -500,6 +509,7 @@ type SubqueryAlias struct {
 	unary
 	Name    []string
 	Columns []string // FROM t AS x(a, b); nil keeps the names
+	Origin  *Origin
 }
 
 // NewAlias names in.
@@ -509,7 +519,7 @@ func NewAlias(in Node, name ...string) *SubqueryAlias {
 
 // WithChildren replaces the input.
 func (n *SubqueryAlias) WithChildren(c []Node) Node {
-	return &SubqueryAlias{over(c[0]), n.Name, n.Columns}
+	return &SubqueryAlias{over(c[0]), n.Name, n.Columns, n.Origin}
 }
 
 // Output is the input's columns under the new qualifier.
