@@ -20,15 +20,7 @@ func crashed(t *testing.T, lose float64, steps func(place)) place {
 }
 
 func TestCrashLosesWhatWasNotSynced(t *testing.T) {
-	write := func(p place, name, text string, sync bool) {
-		w, err := p.Create(p.at(name))
-		must(t, err)
-		_, err = w.Write([]byte(text))
-		must(t, err)
-		if sync {
-			must(t, w.Sync())
-		}
-	}
+	write := func(p place, name, text string, sync bool) { writeTo(t, p, name, text, sync) }
 	cases := []struct {
 		name  string
 		steps func(place)
@@ -91,6 +83,17 @@ func TestCrashLosesWhatWasNotSynced(t *testing.T) {
 				t.Errorf("survives %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+func writeTo(t *testing.T, p place, name, text string, sync bool) {
+	t.Helper()
+	w, err := p.Create(p.at(name))
+	must(t, err)
+	_, err = w.Write([]byte(text))
+	must(t, err)
+	if sync {
+		must(t, w.Sync())
 	}
 }
 

@@ -83,7 +83,7 @@ func stepInto(fsys FS, at []string, name string, last bool) ([]string, error) {
 	for _, dir := range at {
 		p := path.Join(dir, name)
 		if last {
-			if _, err := fsys.Stat(p); absent(err) {
+			if _, err := fsys.Stat(p); NotFound(err) {
 				continue
 			} else if err != nil {
 				return nil, err
@@ -98,7 +98,7 @@ func stepMatching(fsys FS, at []string, match *regexp.Regexp, last bool) ([]stri
 	var next []string
 	for _, dir := range at {
 		infos, err := fsys.List(dir)
-		if absent(err) {
+		if NotFound(err) {
 			continue
 		}
 		if err != nil {
@@ -117,8 +117,9 @@ func stepMatching(fsys FS, at []string, match *regexp.Regexp, last bool) ([]stri
 	return next, nil
 }
 
-// absent reports that a path is not there, or below a file.
-func absent(err error) bool {
+// NotFound reports that an error means "no such path": nothing has the name, or
+// the path goes through a file. Spark answers both with PATH_NOT_FOUND.
+func NotFound(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 

@@ -78,7 +78,7 @@ func (w *walker) entries(dir string, infos []Info, parents []string) error {
 func (w *walker) target(name string, info Info) (Info, bool, error) {
 	if info.Kind == Symlink {
 		to, err := w.fsys.Stat(name)
-		if absent(err) || isLoop(err) {
+		if NotFound(err) || isLoop(err) {
 			w.skipped.Broken++
 			return info, false, nil
 		}
@@ -107,7 +107,7 @@ func (w *walker) descend(name string, parents []string) error {
 		return fmt.Errorf("walk %s: more than %d levels", name, maxDepth)
 	}
 	infos, err := w.fsys.List(name)
-	if absent(err) {
+	if NotFound(err) {
 		return nil
 	}
 	if err != nil {
