@@ -1,0 +1,74 @@
+# Needs Go 1.26 and Python 3.11 or newer; nothing else. `make slow` also needs a C compiler.
+PYTHON  ?= python3
+FUZZTIME ?= 60s
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+VENV    := .venv
+CLIENTS := 4.0 4.1 4.2
+STAMPS  := $(CLIENTS:%=.venv-%/installed)
+
+# Where tests find Python: testkit reads these names.
+export WEIR_PYTHON     := $(CURDIR)/$(VENV)/bin/python
+export WEIR_PYTHON_4_0 := $(CURDIR)/.venv-4.0/bin/python
+export WEIR_PYTHON_4_1 := $(CURDIR)/.venv-4.1/bin/python
+export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
+
+.PHONY: demo test check slow bench dist generate spark-data venv venvs clean
+
+demo: venv ## run the listener example on weir with the PySpark of the lock file
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/listener_tutorial.py
+
+test: venv venvs ## every test, with real PySpark clients
+	go test ./...
+
+# The end-to-end programs live in test/ and the workloads in bench/; the rest runs in a minute.
+UNIT = $$(go list ./... | grep -v -E '/(test|bench)(/|$$)')
+
+check: ## format, vet, staticcheck and the unit tests
+	@unformatted=$$(find . -name '*.go' -not -path './.*/*' -exec gofmt -l {} +); \
+	test -z "$$unformatted" || { echo "gofmt -w these files:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	go tool staticcheck ./...
+	go test $(UNIT)
+
+slow: venv venvs ## race detector, whole crash matrix, a while of every fuzz target
+	WEIR_SLOW=1 CGO_ENABLED=1 go test -race -timeout 60m ./...
+	@grep -rlE '^func Fuzz[A-Za-z0-9_]*\(' --include='*_test.go' . | while read -r file; do \
+		grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | sed 's/^func //' | while read -r target; do \
+			echo "fuzz $$target in $$(dirname $$file)"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)" || exit 1; \
+		done || exit 1; \
+	done
+
+bench: ## benchmarks: rows and bytes a second, allocations
+	go test -run '^$$' -bench . -benchmem ./...
+
+dist: ## static binaries for linux and macOS
+	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \
+		out=dist/weir-$(VERSION)-$${target%/*}-$${target#*/}; echo "$$out"; \
+		CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} \
+			go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o "$$out" ./cmd/weir || exit 1; \
+	done
+
+generate: ## bindings of the Spark Connect interface
+	go run ./tools/sparkpb
+
+spark-data: venv ## tables taken from a running Spark 4.3.0; needs Java 17 on the PATH
+	$(WEIR_PYTHON) tools/sparkdata/errors.py > internal/plan/spark_errors.tsv
+	$(WEIR_PYTHON) tools/sparkdata/confs.py > internal/session/spark_confs.tsv
+
+venv: $(VENV)/installed ## PySpark 4.3 and the readers that tests compare with
+venvs: $(STAMPS) ## older Spark Connect clients
+
+$(VENV)/installed: test/python/requirements.lock
+	$(PYTHON) -m venv --clear $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+.venv-%/installed: test/python/client-%.lock
+	$(PYTHON) -m venv --clear .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+clean: ## what builds and tests leave behind, not the Python environments
+	rm -rf dist weir-data weir
