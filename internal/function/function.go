@@ -41,8 +41,22 @@ type Def struct {
 	BindAggregate func(b *Binding) (*plan.AggregateCall, error)
 	Accumulate    func(call *plan.AggregateCall, env *Env) (Accumulator, error)
 
+	// Rewrite binds a call that is a way to write something else (nvl, between)
+	// or that the types turn into another call (DATE + INTERVAL). When set, it is
+	// asked instead of Bind.
+	Rewrite func(b *Binding) (plan.Expr, error)
+
 	// Generator says that the function yields several rows (explode).
 	Generator bool
+	// Hidden functions are what others rewrite to; users do not know the name.
+	Hidden bool
+	// Shown is how Spark writes the name in column names when that is not Name
+	// (SQRT); ShownAsWritten says that it keeps the alias the user wrote.
+	Shown          string
+	ShownAsWritten bool
+	// Volatile functions give another value for each row or run (rand, uuid), so
+	// that a call of constants is no constant.
+	Volatile bool
 
 	Examples []Example
 }
@@ -56,6 +70,9 @@ type Binding struct {
 	Filter   plan.Expr
 	Origin   *plan.Origin
 	Env      *Env
+	// Text is the template (see plan.Call) of how the bound call shows, when a
+	// rewrite knows better than the name.
+	Text string
 }
 
 // Accumulator folds rows into groups. Groups are numbered from 0; the caller

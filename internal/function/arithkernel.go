@@ -1,0 +1,393 @@
+package function
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// faults is what an operator does with a row that has no result.
+type faults uint8
+
+const (
+	wrap  faults = iota // integers wrap around; the rest is NULL
+	raise               // an error
+	null                // NULL
+)
+
+func (op operator) faults(c *plan.Call) faults {
+	switch {
+	case op.tries:
+		return null
+	case c.ANSI:
+		return raise
+	default:
+		return wrap
+	}
+}
+
+// kernel is the evaluator of a bound operator.
+func (op operator) kernel(c *plan.Call, _ *Env) (Kernel, error) {
+	f := op.faults(c)
+	switch c.Args[0].Type().Kind {
+	case plan.KindByte:
+		return intKernel[int8](op, c, f), nil
+	case plan.KindShort:
+		return intKernel[int16](op, c, f), nil
+	case plan.KindInt, plan.KindYearMonth:
+		return intKernel[int32](op, c, f), nil
+	case plan.KindLong, plan.KindDayTime:
+		return intKernel[int64](op, c, f), nil
+	case plan.KindFloat:
+		return floatKernel[float32](op, c, f), nil
+	case plan.KindDouble:
+		return floatKernel[float64](op, c, f), nil
+	case plan.KindDecimal:
+		return decimalKernel(op, c, f), nil
+	default:
+		return calendarKernel(op, c, f), nil
+	}
+}
+
+type signedInt interface{ int8 | int16 | int32 | int64 }
+
+// intLoop computes all rows; the sign bit of bad is set when some row overflowed.
+type intLoop[T signedInt] func(out, a, b []T) (bad T)
+
+func addInts[T signedInt](out, a, b []T) (bad T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		x, y := a[i], b[i]
+		r := x + y
+		out[i] = r
+		bad |= (x ^ r) & (y ^ r)
+	}
+	return bad
+}
+
+func subInts[T signedInt](out, a, b []T) (bad T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		x, y := a[i], b[i]
+		r := x - y
+		out[i] = r
+		bad |= (x ^ y) & (x ^ r)
+	}
+	return bad
+}
+
+// mulInts checks in 64 bits; mulLongs needs the high word.
+func mulInts[T signedInt](out, a, b []T) (bad T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		wide := int64(a[i]) * int64(b[i])
+		r := T(wide)
+		out[i] = r
+		if int64(r) != wide {
+			bad = -1
+		}
+	}
+	return bad
+}
+
+func mulLongs(out, a, b []int64) (bad int64) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		x, y := a[i], b[i]
+		hi, lo := bits.Mul64(uint64(x), uint64(y))
+		high := int64(hi) - (x>>63)&y - (y>>63)&x
+		out[i] = int64(lo)
+		if high != int64(lo)>>63 {
+			bad = -1
+		}
+	}
+	return bad
+}
+
+func intKernel[T signedInt](op operator, c *plan.Call, f faults) Kernel {
+	switch op.name {
+	case "+":
+		return checkedInts(op, c, f, addInts[T])
+	case "-":
+		return checkedInts(op, c, f, subInts[T])
+	case "*":
+		loop := mulInts[T]
+		if long, ok := any(intLoop[int64](mulLongs)).(intLoop[T]); ok {
+			loop = long
+		}
+		return checkedInts(op, c, f, loop)
+	case "div":
+		return intQuotient[T](c, f)
+	default:
+		return intRemainder[T](op, c, f)
+	}
+}
+
+// checkedInts runs a loop over whole vectors and looks for the offender only
+// when a row overflowed.
+func checkedInts[T signedInt](op operator, c *plan.Call, f faults, loop intLoop[T]) Kernel {
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(c.Of, n, validOf(args, n))
+		r, a, b := chunk.Values[T](out.Vector), chunk.Values[T](args[0]), chunk.Values[T](args[1])
+		if loop(r, a, b) >= 0 || f == wrap {
+			return out.Vector, nil
+		}
+		for _, i := range active(out.Valid, sel, n) {
+			one := i + 1
+			if loop(r[i:one], a[i:one], b[i:one]) >= 0 {
+				continue
+			}
+			if f == raise {
+				return nil, op.intOverflow(c, int64(a[i]), int64(b[i]))
+			}
+			out.null(i)
+		}
+		return out.Vector, nil
+	}
+}
+
+// intOverflow: the small types have a condition of their own, and intervals too.
+func (op operator) intOverflow(c *plan.Call, a, b int64) *plan.Error {
+	switch c.Of.Kind {
+	case plan.KindByte, plan.KindShort:
+		return arithmeticError("BINARY_ARITHMETIC_OVERFLOW",
+			itoa(int(a))+" "+op.symbol+" "+itoa(int(b))+" does not fit its type; "+op.try+" gives NULL instead.",
+			"value1", itoa(int(a))+"S", "symbol", op.symbol, "value2", itoa(int(b))+"S",
+			"functionName", plan.Quote(op.try))
+	case plan.KindDayTime, plan.KindYearMonth:
+		return intervalOverflow(op.try)
+	default:
+		return overflow("overflow", op.try).At(c.Origin)
+	}
+}
+
+func intervalOverflow(try string) *plan.Error {
+	if try == "" {
+		return arithmeticError("INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", "the interval does not fit its type.")
+	}
+	return arithmeticError("INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION",
+		"the interval does not fit its type; "+try+" gives NULL instead.", "functionName", plan.Quote(try))
+}
+
+func intQuotient[T signedInt](c *plan.Call, f faults) Kernel {
+	return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
+		a, b := int64(chunk.Values[T](args[0])[i]), int64(chunk.Values[T](args[1])[i])
+		switch {
+		case b == 0 && f == raise:
+			return 0, false, divideByZero().At(c.Origin)
+		case b == 0:
+			return 0, false, nil
+		case b == -1 && a == math.MinInt64 && f == raise:
+			return 0, false, overflow("Overflow in integral divide", "try_divide").At(c.Origin)
+		default:
+			return a / b, true, nil
+		}
+	})
+}
+
+func intRemainder[T signedInt](op operator, c *plan.Call, f faults) Kernel {
+	positive := op.name == "pmod"
+	return fixed(c.Of, func(args []*chunk.Vector, i int) (T, bool, error) {
+		a, b := chunk.Values[T](args[0])[i], chunk.Values[T](args[1])[i]
+		if b == 0 {
+			if f == raise {
+				return 0, false, remainderByZero().At(c.Origin)
+			}
+			return 0, false, nil
+		}
+		r := a % b
+		if positive && r < 0 {
+			r = (r + b) % b
+		}
+		return r, true, nil
+	})
+}
+
+type float interface{ float32 | float64 }
+
+func floatKernel[T float](op operator, c *plan.Call, f faults) Kernel {
+	switch op.name {
+	case "+":
+		return floatLoop(c, func(out, a, b []T) {
+			for i := range out {
+				out[i] = a[i] + b[i]
+			}
+		})
+	case "-":
+		return floatLoop(c, func(out, a, b []T) {
+			for i := range out {
+				out[i] = a[i] - b[i]
+			}
+		})
+	case "*":
+		return floatLoop(c, func(out, a, b []T) {
+			for i := range out {
+				out[i] = a[i] * b[i]
+			}
+		})
+	case "/":
+		return floatDivision(c, f, divideByZero, func(a, b T) T { return a / b })
+	case "%":
+		return floatDivision(c, f, remainderByZero, func(a, b T) T { return T(math.Mod(float64(a), float64(b))) })
+	default:
+		return floatDivision(c, f, remainderByZero, positiveMod[T])
+	}
+}
+
+func positiveMod[T float](a, b T) T {
+	r := math.Mod(float64(a), float64(b))
+	if r < 0 {
+		r = math.Mod(float64(T(r)+b), float64(b))
+	}
+	return T(r)
+}
+
+func floatLoop[T float](c *plan.Call, loop func(out, a, b []T)) Kernel {
+	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(c.Of, n, validOf(args, n))
+		a, b := chunk.Values[T](args[0]), chunk.Values[T](args[1])
+		loop(chunk.Values[T](out.Vector), a[:n], b[:n])
+		return out.Vector, nil
+	}
+}
+
+// floatDivision computes all rows and then looks for zero divisors.
+func floatDivision[T float](c *plan.Call, f faults, zero func() *plan.Error, row func(a, b T) T) Kernel {
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(c.Of, n, validOf(args, n))
+		r, a, b := chunk.Values[T](out.Vector), chunk.Values[T](args[0]), chunk.Values[T](args[1])
+		for _, i := range active(out.Valid, sel, n) {
+			switch {
+			case b[i] != 0:
+				r[i] = row(a[i], b[i])
+			case f == raise:
+				return nil, zero().At(c.Origin)
+			default:
+				out.null(i)
+			}
+		}
+		return out.Vector, nil
+	}
+}
+
+// decimalKernel computes +, -, *, /, % and pmod over decimals, and div, which
+// gives a BIGINT.
+func decimalKernel(op operator, c *plan.Call, f faults) Kernel {
+	s := shape{left: c.Args[0].Type().Scale, right: c.Args[1].Type().Scale, out: c.Of}
+	if op.name == "div" {
+		return decimalQuotient(c, s, f)
+	}
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(c.Of, n, validOf(args, n))
+		r, a, b := chunk.Values[chunk.Dec](out.Vector), chunk.Values[chunk.Dec](args[0]), chunk.Values[chunk.Dec](args[1])
+		for _, i := range active(out.Valid, sel, n) {
+			v, ok, err := op.decimals(s, a[i], b[i])
+			switch {
+			case ok:
+				r[i] = v
+			case f != raise:
+				out.null(i)
+			case err != nil:
+				return nil, err.At(c.Origin)
+			default:
+				return nil, op.decimalOverflow(s, a[i], b[i]).At(c.Origin)
+			}
+		}
+		return out.Vector, nil
+	}
+}
+
+// decimals computes one pair; an error is a zero divisor, ok false without one
+// an overflow.
+func (op operator) decimals(s shape, a, b chunk.Dec) (v chunk.Dec, ok bool, err *plan.Error) {
+	switch op.name {
+	case "+":
+		v, ok = s.addDec(a, b)
+		return v, ok, nil
+	case "-":
+		v, ok = s.addDec(a, b.Negate())
+		return v, ok, nil
+	case "*":
+		v, ok = s.mul(a, b)
+		return v, ok, nil
+	}
+	if b.Sign() == 0 {
+		if op.name == "/" {
+			return v, false, divideByZero()
+		}
+		return v, false, remainderByZero()
+	}
+	if op.name == "/" {
+		v, ok = s.div(a, b)
+		return v, ok, nil
+	}
+	v, ok = s.rem(a, b)
+	if op.name == "pmod" && ok && v.Sign() < 0 {
+		sum := shape{left: s.out.Scale, right: s.right, out: plan.Decimal(plan.MaxPrecision, s.out.Scale)}
+		if v, ok = sum.addDec(v, b); ok {
+			v, ok = shape{left: s.out.Scale, right: s.right, out: s.out}.rem(v, b)
+		}
+	}
+	return v, ok, nil
+}
+
+// decimalOverflow shows the exact result.
+func (op operator) decimalOverflow(s shape, a, b chunk.Dec) *plan.Error {
+	scale := max(s.left, s.right)
+	switch op.name {
+	case "+":
+		return decimalOverflow(bigText(s.bigSum(a, b), scale), s.out)
+	case "-":
+		return decimalOverflow(bigText(s.bigSum(a, b.Negate()), scale), s.out)
+	case "*":
+		x := a.BigInt()
+		return decimalOverflow(bigText(x.Mul(x, b.BigInt()), s.left+s.right), s.out)
+	default:
+		return decimalOverflow(bigText(s.bigQuotient(a, b), divisionScale), s.out)
+	}
+}
+
+func decimalQuotient(c *plan.Call, s shape, f faults) Kernel {
+	return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
+		a, b := chunk.Values[chunk.Dec](args[0])[i], chunk.Values[chunk.Dec](args[1])[i]
+		if b.Sign() == 0 {
+			if f == raise {
+				return 0, false, divideByZero().At(c.Origin)
+			}
+			return 0, false, nil
+		}
+		q := s.quot(a, b)
+		if !q.IsInt64() && f == raise {
+			return 0, false, overflow("Overflow in integral divide", "try_divide").At(c.Origin)
+		}
+		low := q.Uint64() // of the magnitude
+		if q.Sign() < 0 {
+			low = -low
+		}
+		return int64(low), f == wrap || q.IsInt64(), nil
+	})
+}
+
+func calendarKernel(op operator, c *plan.Call, f faults) Kernel {
+	sign := int64(1)
+	if op.name == "-" {
+		sign = -1
+	}
+	return fixed(c.Of, func(args []*chunk.Vector, i int) (plan.Interval, bool, error) {
+		a, b := chunk.Values[plan.Interval](args[0])[i], chunk.Values[plan.Interval](args[1])[i]
+		months := int64(a.Months) + sign*int64(b.Months)
+		days := int64(a.Days) + sign*int64(b.Days)
+		micros := a.Micros + sign*b.Micros
+		sum := plan.Interval{Months: int32(months), Days: int32(days), Micros: micros}
+		carried := (a.Micros^micros)&(sign*b.Micros^micros) < 0
+		if f == wrap || int64(sum.Months) == months && int64(sum.Days) == days && !carried {
+			return sum, true, nil
+		}
+		if f == raise {
+			return sum, false, intervalOverflow(op.try)
+		}
+		return sum, false, nil
+	})
+}

@@ -1,0 +1,38 @@
+package function
+
+import (
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+func notKernel(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+	out := newColumn(plan.Boolean, n, args[0].Valid)
+	dst := chunk.Values[uint8](out.Vector)
+	for i, x := range chunk.Values[uint8](args[0]) {
+		dst[i] = x ^ 1
+	}
+	return out.Vector, nil
+}
+
+// greatestKernel picks the greatest (sign 1) or the least (sign -1) of the
+// arguments that are not NULL.
+func greatestKernel(sign int) maker {
+	return func(c *plan.Call, _ *Env) (Kernel, error) {
+		order := Compare(c.Of)
+		return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+			out := newAppender(c.Of, n)
+			for _, i := range picked(sel, n) {
+				var best *chunk.Vector
+				for _, a := range args {
+					if !a.IsNull(int(i)) && (best == nil || sign*order(a, int(i), best, int(i)) > 0) {
+						best = a
+					}
+				}
+				if best != nil {
+					out.skipTo(int(i)).AppendFrom(best, int(i))
+				}
+			}
+			return out.skipTo(n), nil
+		}, nil
+	}
+}

@@ -1,0 +1,489 @@
+package function
+
+import (
+	"bytes"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// predicateDefs are the comparisons, IN, and the tests for NULL and NaN.
+func predicateDefs() []*Def {
+	return []*Def{
+		comparison("=", Example{"1 = 1.0", "true"}, Example{"NULL = 1", "NULL"}).alias("=="),
+		comparison("<=>", Example{"NULL <=> NULL", "true"}),
+		comparison("<", Example{"1 < 2", "true"}, Example{"DATE '2024-01-01' < DATE '2023-01-01'", "false"}),
+		comparison("<=", Example{"2 <= 2", "true"}),
+		comparison(">", Example{"2 > 1", "true"}),
+		comparison(">=", Example{"1 >= 2", "false"}),
+		short("!= <>", "predicate_funcs", unequal, Example{"1 != 2", "true"}),
+		short("between", "conditional_funcs", bindBetween, Example{"1 BETWEEN 0 AND 2", "true"}),
+		short("equal_null", "predicate_funcs", func(b *Binding) (plan.Expr, error) {
+			return b.onto("<=>", 2, 2)
+		}, Example{"equal_null(NULL, NULL)", "true"}),
+		{Name: "in", Group: "predicate_funcs", Bind: bindIn, Kernel: inKernel,
+			Examples: []Example{{"1 IN (1, 2, 3)", "true"}, {"1 IN (2, NULL)", "NULL"}}},
+		scalar("isnull", "predicate_funcs", takes(anything()).gives(plan.Boolean).withNull(never), plain(nullTest(true)),
+			Example{"isnull(1)", "false"}),
+		scalar("isnotnull", "predicate_funcs", takes(anything()).gives(plan.Boolean).withNull(never),
+			plain(nullTest(false)), Example{"isnotnull(1)", "true"}),
+		scalar("isnan", "predicate_funcs", takes(oneOf(exactly(plan.Double), exactly(plan.Float))).
+			gives(plan.Boolean).withNull(never), nanTest, Example{"isnan(CAST('NaN' AS DOUBLE))", "true"}),
+	}
+}
+
+func (d *Def) alias(names ...string) *Def {
+	d.Aliases = append(d.Aliases, names...)
+	return d
+}
+
+// onto binds a call to another function with the same arguments, shown under
+// the name the user wrote.
+func (b *Binding) onto(name string, least, most int) (plan.Expr, error) {
+	if err := b.between(least, most); err != nil {
+		return nil, err
+	}
+	e, err := b.nest(name, b.Args...)
+	if err != nil {
+		return nil, err
+	}
+	return rewritten(b, e), nil
+}
+
+func comparison(name string, examples ...Example) *Def {
+	bind := func(b *Binding) (*plan.Call, error) { return bindComparison(b, name) }
+	return &Def{Name: name, Group: "predicate_funcs", Bind: bind, Kernel: compareKernel, Examples: examples}
+}
+
+func bindComparison(b *Binding, name string) (*plan.Call, error) {
+	if err := b.between(2, 2); err != nil {
+		return nil, err
+	}
+	l, r := promoteComparison(b, b.Args[0], b.Args[1])
+	l, r = meetForComparison(b, l, r)
+	if t, ok := TightestType(l.Type(), r.Type(), b.Env); ok {
+		l, r = b.cast(l, t), b.cast(r, t)
+	}
+	c := b.call([]plan.Expr{l, r}, plan.Boolean, name != "<=>" && (l.Nullable() || r.Nullable()))
+	lt, rt := l.Type(), r.Type()
+	if !lt.EqualIgnoringNull(rt) {
+		return nil, mismatch(b, c, "BINARY_OP_DIFF_TYPES",
+			"the sides of "+plan.SQLText(c)+" are "+lt.SQL()+" and "+rt.SQL()+", which cannot be compared.",
+			"left", sqlType(lt), "right", sqlType(rt))
+	}
+	equality := name == "=" || name == "<=>"
+	if !Orderable(lt) && !(equality && lt.Kind == plan.KindCalendar) {
+		return nil, mismatch(b, c, "INVALID_ORDERING_TYPE", lt.SQL()+" values cannot be compared.",
+			"functionName", plan.Quote(name), "dataType", sqlType(lt))
+	}
+	return c, nil
+}
+
+// promoteComparison turns a string beside something else into that.
+func promoteComparison(b *Binding, l, r plan.Expr) (plan.Expr, plan.Expr) {
+	lt, rt := l.Type(), r.Type()
+	promote := legacyComparisonType
+	if b.Env.ANSI {
+		promote = ansiStringPromotion
+	}
+	if t, ok := promote(lt, rt); ok {
+		return b.cast(l, t), b.cast(r, t)
+	}
+	return l, r
+}
+
+// legacyComparisonType: strings are read as what they are compared with, beside
+// decimals as doubles; a boolean meets a number as a number.
+func legacyComparisonType(a, b plan.Type) (plan.Type, bool) {
+	if !a.IsString() {
+		a, b = b, a
+	}
+	switch {
+	case !a.IsString():
+		return plan.Type{}, false
+	case b.Kind == plan.KindNull:
+		return a, true
+	case b.Kind == plan.KindDecimal:
+		return plan.Double, true
+	default:
+		return b, b.IsAtomic() && !b.IsString()
+	}
+}
+
+func meetForComparison(b *Binding, l, r plan.Expr) (plan.Expr, plan.Expr) {
+	lt, rt := l.Type(), r.Type()
+	if !b.Env.ANSI {
+		l, r = booleanAsNumber(b, l, r), booleanAsNumber(b, r, l)
+		lt, rt = l.Type(), r.Type()
+	}
+	if lt.Kind == plan.KindDecimal && rt.Kind == plan.KindDecimal && !lt.Equal(rt) {
+		t := WiderDecimal(lt, rt)
+		return b.cast(l, t), b.cast(r, t)
+	}
+	if lt.Kind != plan.KindDecimal && rt.Kind != plan.KindDecimal {
+		return l, r
+	}
+	x, y := meetDecimals(b, l, r)
+	if x == l && y == r || x.Type().Kind != plan.KindDecimal {
+		return x, y
+	}
+	t := WiderDecimal(x.Type(), y.Type())
+	return b.cast(x, t), b.cast(y, t)
+}
+
+// booleanAsNumber casts e to the type of other when that is a number.
+func booleanAsNumber(b *Binding, e, other plan.Expr) plan.Expr {
+	if e.Type().Kind == plan.KindBoolean && other.Type().IsNumeric() {
+		return b.cast(e, other.Type())
+	}
+	return e
+}
+
+func unequal(b *Binding) (plan.Expr, error) {
+	if err := b.between(2, 2); err != nil {
+		return nil, err
+	}
+	e, err := b.nest("=", b.Args...)
+	if err != nil {
+		return nil, err
+	}
+	return b.nest("not", e)
+}
+
+func bindBetween(b *Binding) (plan.Expr, error) {
+	if err := b.between(3, 3); err != nil {
+		return nil, err
+	}
+	low, err := b.nest(">=", b.Args[0], b.Args[1])
+	if err != nil {
+		return nil, err
+	}
+	high, err := b.nest("<=", b.Args[0], b.Args[2])
+	if err != nil {
+		return nil, err
+	}
+	e, err := b.nest("and", low, high)
+	if err != nil {
+		return nil, err
+	}
+	return rewritten(b, e), nil
+}
+
+// holds are, for each operator, the results of a comparison (less, equal,
+// greater) that make it true.
+var holds = map[string][3]uint8{
+	"=": {0, 1, 0}, "<=>": {0, 1, 0}, "<": {1, 0, 0}, "<=": {1, 1, 0}, ">": {0, 0, 1}, ">=": {0, 1, 1},
+}
+
+func compareKernel(c *plan.Call, _ *Env) (Kernel, error) {
+	var k Kernel
+	t := c.Args[0].Type()
+	switch t.Kind {
+	case plan.KindBoolean:
+		k = compareValues[uint8](c.Name)
+	case plan.KindByte:
+		k = compareValues[int8](c.Name)
+	case plan.KindShort:
+		k = compareValues[int16](c.Name)
+	case plan.KindInt, plan.KindDate, plan.KindYearMonth:
+		k = compareValues[int32](c.Name)
+	case plan.KindLong, plan.KindTimestamp, plan.KindTimestampNTZ, plan.KindDayTime, plan.KindTime:
+		k = compareValues[int64](c.Name)
+	case plan.KindFloat:
+		k = compareFloats[float32](c.Name)
+	case plan.KindDouble:
+		k = compareFloats[float64](c.Name)
+	case plan.KindString, plan.KindChar, plan.KindVarChar, plan.KindBinary:
+		k = compareBytes(c.Name)
+	default:
+		k = compareAny(c.Name, Compare(t))
+	}
+	if c.Name == "<=>" {
+		return nullSafe(k), nil
+	}
+	return k, nil
+}
+
+type ordered interface {
+	uint8 | int8 | int16 | int32 | int64
+}
+
+// compareValues compares whole vectors, one loop for each operator.
+func compareValues[T ordered](op string) Kernel {
+	var loop func(out []uint8, a, b []T)
+	switch op {
+	case "=", "<=>":
+		loop = equalLoop[T]
+	case "<":
+		loop = lessLoop[T]
+	case "<=":
+		loop = atMostLoop[T]
+	case ">":
+		loop = func(out []uint8, a, b []T) { lessLoop(out, b, a) }
+	default:
+		loop = func(out []uint8, a, b []T) { atMostLoop(out, b, a) }
+	}
+	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(plan.Boolean, n, validOf(args, n))
+		loop(chunk.Values[uint8](out.Vector), chunk.Values[T](args[0]), chunk.Values[T](args[1]))
+		return out.Vector, nil
+	}
+}
+
+func equalLoop[T ordered](out []uint8, a, b []T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		out[i] = bit(a[i] == b[i])
+	}
+}
+
+func lessLoop[T ordered](out []uint8, a, b []T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		out[i] = bit(a[i] < b[i])
+	}
+}
+
+func atMostLoop[T ordered](out []uint8, a, b []T) {
+	a, b = a[:len(out)], b[:len(out)]
+	for i := range out {
+		out[i] = bit(a[i] <= b[i])
+	}
+}
+
+func compareFloats[T float](op string) Kernel {
+	table := holds[op]
+	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(plan.Boolean, n, validOf(args, n))
+		dst, a, b := chunk.Values[uint8](out.Vector), chunk.Values[T](args[0]), chunk.Values[T](args[1])
+		for i := range dst {
+			dst[i] = table[orderFloats(a[i], b[i])+1]
+		}
+		return out.Vector, nil
+	}
+}
+
+func compareBytes(op string) Kernel {
+	table := holds[op]
+	equality := op == "=" || op == "<=>"
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(plan.Boolean, n, validOf(args, n))
+		dst, a, b := chunk.Values[uint8](out.Vector), args[0], args[1]
+		for _, i := range active(out.Valid, sel, n) {
+			x, y := a.Bytes(int(i)), b.Bytes(int(i))
+			if equality {
+				dst[i] = bit(len(x) == len(y) && string(x) == string(y))
+				continue
+			}
+			dst[i] = table[bytes.Compare(x, y)+1]
+		}
+		return out.Vector, nil
+	}
+}
+
+func compareAny(op string, order Comparator) Kernel {
+	table := holds[op]
+	return fixed(plan.Boolean, func(args []*chunk.Vector, i int) (uint8, bool, error) {
+		return table[min(1, max(-1, order(args[0], i, args[1], i)))+1], true, nil
+	})
+}
+
+// nullSafe turns = into <=>: NULL equals NULL and nothing else.
+func nullSafe(k Kernel) Kernel {
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		v, err := k(args, sel, n)
+		if err != nil || v.Valid == nil {
+			return v, err
+		}
+		out := newColumn(plan.Boolean, n, nil)
+		dst, src := chunk.Values[uint8](out.Vector), chunk.Values[uint8](v)
+		for i := range dst {
+			x, y := args[0].IsNull(i), args[1].IsNull(i)
+			switch {
+			case x || y:
+				dst[i] = bit(x && y)
+			default:
+				dst[i] = src[i]
+			}
+		}
+		return out.Vector, nil
+	}
+}
+
+func nullTest(null bool) Kernel {
+	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(plan.Boolean, n, nil)
+		dst := chunk.Values[uint8](out.Vector)
+		for i := range dst {
+			dst[i] = bit(args[0].IsNull(i) == null)
+		}
+		return out.Vector, nil
+	}
+}
+
+func nanTest(c *plan.Call, _ *Env) (Kernel, error) {
+	if c.Args[0].Type().Kind == plan.KindFloat {
+		return nanKernel[float32], nil
+	}
+	return nanKernel[float64], nil
+}
+
+func nanKernel[T float](args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+	out := newColumn(plan.Boolean, n, nil)
+	dst := chunk.Values[uint8](out.Vector)
+	for i, x := range chunk.Values[T](args[0]) {
+		dst[i] = bit(x != x && !args[0].IsNull(i))
+	}
+	return out.Vector, nil
+}
+
+// bindIn casts the value and the list to one type.
+func bindIn(b *Binding) (*plan.Call, error) {
+	if len(b.Args) == 0 {
+		return nil, wrongCount(b, "> 0").At(b.Origin)
+	}
+	args := b.Args
+	if !sameTypes(args) {
+		if t, ok := CommonTypeOf(typesOf(args), b.Env); ok {
+			args = b.castAll(args, t)
+		}
+	}
+	c := b.call(args, plan.Boolean, anyNullable(args))
+	t := args[0].Type()
+	if !sameTypes(args) {
+		return nil, diffTypes(b, c, "in", "["+typeList(args, ", ")+"]")
+	}
+	if !Orderable(t) {
+		return nil, mismatch(b, c, "INVALID_ORDERING_TYPE", t.SQL()+" values cannot be compared.",
+			"functionName", "`in`", "dataType", sqlType(t))
+	}
+	return c, nil
+}
+
+func sameTypes(args []plan.Expr) bool {
+	for _, a := range args[1:] {
+		if !a.Type().EqualIgnoringNull(args[0].Type()) {
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Binding) castAll(args []plan.Expr, t plan.Type) []plan.Expr {
+	out := make([]plan.Expr, len(args))
+	for i, a := range args {
+		out[i] = b.cast(a, t)
+	}
+	return out
+}
+
+func typeList(args []plan.Expr, between string) string {
+	list := ""
+	for i, a := range args {
+		if i > 0 {
+			list += between
+		}
+		list += sqlType(a.Type())
+	}
+	return list
+}
+
+// inKernel looks the value up in a set when the list is of constants.
+func inKernel(c *plan.Call, _ *Env) (Kernel, error) {
+	if set := newConstantSet(c.Args[1:]); set != nil {
+		return set.kernel(), nil
+	}
+	order := Compare(c.Args[0].Type())
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(plan.Boolean, n, args[0].Valid)
+		dst := chunk.Values[uint8](out.Vector)
+		for _, i := range active(out.Valid, sel, n) {
+			found, null := false, false
+			for _, a := range args[1:] {
+				if a.IsNull(int(i)) {
+					null = true
+				} else if order(args[0], int(i), a, int(i)) == 0 {
+					found = true
+					break
+				}
+			}
+			dst[i] = bit(found)
+			if !found && null {
+				out.null(i)
+			}
+		}
+		return out.Vector, nil
+	}, nil
+}
+
+// constantSet is the literals of an IN list over integers or bytes.
+type constantSet struct {
+	ints  map[int64]struct{}
+	texts map[string]struct{}
+	null  bool
+}
+
+func newConstantSet(list []plan.Expr) *constantSet {
+	s := &constantSet{ints: map[int64]struct{}{}, texts: map[string]struct{}{}}
+	for _, e := range list {
+		l, ok := e.(*plan.Literal)
+		if !ok {
+			return nil
+		}
+		switch v := l.Value.(type) {
+		case nil:
+			s.null = true
+		case int64:
+			s.ints[v] = struct{}{}
+		case int32:
+			s.ints[int64(v)] = struct{}{}
+		case string:
+			s.texts[v] = struct{}{}
+		default:
+			return nil
+		}
+	}
+	return s
+}
+
+func (s *constantSet) kernel() Kernel {
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		v := args[0]
+		if v.Type.Kind == plan.KindNull {
+			return chunk.NullVector(plan.Boolean, n), nil
+		}
+		out := newColumn(plan.Boolean, n, v.Valid)
+		dst := chunk.Values[uint8](out.Vector)
+		for _, i := range active(out.Valid, sel, n) {
+			if s.has(v, int(i)) {
+				dst[i] = 1
+			} else if s.null {
+				out.null(i)
+			}
+		}
+		return out.Vector, nil
+	}
+}
+
+func (s *constantSet) has(v *chunk.Vector, i int) bool {
+	if chunk.IsBytes(v.Type) {
+		_, ok := s.texts[v.Text(i)]
+		return ok
+	}
+	_, ok := s.ints[integerAt(v, i)]
+	return ok
+}
+
+// integerAt is a value of an integer, a date, a timestamp or an interval.
+func integerAt(v *chunk.Vector, i int) int64 {
+	switch chunk.Width(v.Type) {
+	case 1:
+		return int64(chunk.Values[int8](v)[i])
+	case 2:
+		return int64(chunk.Values[int16](v)[i])
+	case 4:
+		return int64(chunk.Values[int32](v)[i])
+	default:
+		return chunk.Values[int64](v)[i]
+	}
+}
