@@ -13,6 +13,7 @@ export WEIR_PYTHON_4_0 := $(CURDIR)/.venv-4.0/bin/python
 export WEIR_PYTHON_4_1 := $(CURDIR)/.venv-4.1/bin/python
 export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
 
+.DELETE_ON_ERROR:
 .PHONY: demo test check slow bench dist generate spark-data venv venvs clean
 
 demo: venv ## run the listener example on weir with the PySpark of the lock file
@@ -53,9 +54,15 @@ dist: ## static binaries for linux and macOS
 generate: ## bindings of the Spark Connect interface
 	go run ./tools/sparkpb
 
-spark-data: venv ## tables taken from a running Spark 4.3.0; needs Java 17 on the PATH
-	$(WEIR_PYTHON) tools/sparkdata/errors.py > internal/plan/spark_errors.tsv
-	$(WEIR_PYTHON) tools/sparkdata/confs.py > internal/session/spark_confs.tsv
+# Tables taken from a running Spark 4.3.0; needs Java 17 on the PATH.
+spark-data: internal/plan/spark_errors.tsv.new internal/session/spark_confs.tsv.new
+	for new in $^; do mv "$$new" "$${new%.new}" || exit 1; done
+
+internal/plan/spark_errors.tsv.new: tools/sparkdata/errors.py venv
+	$(WEIR_PYTHON) $< > $@
+
+internal/session/spark_confs.tsv.new: tools/sparkdata/confs.py venv
+	$(WEIR_PYTHON) $< > $@
 
 venv: $(VENV)/installed ## PySpark 4.3 and the readers that tests compare with
 venvs: $(STAMPS) ## older Spark Connect clients
