@@ -2,6 +2,7 @@ package connector
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -17,6 +18,9 @@ type Env struct {
 	Conf        func(key string) string // the session's effective setting
 	Parallelism int                     // spark.default.parallelism
 	Now         func() time.Time
+	// Console is where the console sink prints: the server's standard output.
+	// Nil drops what it prints.
+	Console io.Writer
 }
 
 // Format is an entry of the shelf. A nil function says that the format cannot

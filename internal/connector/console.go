@@ -1,0 +1,79 @@
+package connector
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+func consoleFormat() *Format {
+	return &Format{
+		Name:    "console",
+		Aliases: []string{"org.apache.spark.sql.execution.streaming.ConsoleSinkProvider"},
+		Doc:     "prints each batch where the server prints",
+		Options: []Option{
+			{"numRows", "20", "rows shown of each batch"},
+			{"truncate", "true", "whether long values are cut to 20 characters"},
+		},
+		Sink: func(_ context.Context, env *Env, spec SinkSpec) (Sink, error) {
+			out := env.Console
+			if out == nil {
+				out = io.Discard
+			}
+			return &consoleSink{env: env, spec: spec, out: out}, nil
+		},
+	}
+}
+
+type consoleSink struct {
+	env  *Env
+	spec SinkSpec
+	out  io.Writer
+}
+
+// Describe is Spark's text: the name of a Java object. What follows the @ has
+// no meaning.
+func (s *consoleSink) Describe() string {
+	return "org.apache.spark.sql.execution.streaming.ConsoleTable$@1"
+}
+
+// Write prints a batch once all of it is computed. Options are read here, in
+// the query, as Spark does.
+func (s *consoleSink) Write(_ context.Context, batch Batch) (int64, error) {
+	show, err := s.table()
+	if err != nil {
+		return 0, err
+	}
+	count := int64(0)
+	for c, err := range batch.Rows {
+		if err != nil {
+			return 0, err
+		}
+		count += int64(c.Rows)
+		show.add(c)
+	}
+	const line = "-------------------------------------------\n"
+	text := fmt.Sprintf("%sBatch: %d\n%s%s\n", line, batch.ID, line, show.String())
+	if _, err := io.WriteString(s.out, text); err != nil {
+		return 0, fmt.Errorf("print batch %d: %w", batch.ID, err)
+	}
+	return count, nil
+}
+
+func (s *consoleSink) table() (*showTable, error) {
+	rows, err := intOption(s.spec.Options, "numRows", 20)
+	if err != nil {
+		return nil, err
+	}
+	cut, err := boolOption(s.spec.Options, "truncate", true)
+	if err != nil {
+		return nil, err
+	}
+	width := 0
+	if cut {
+		width = 20
+	}
+	return newShowTable(s.spec.Schema, max(0, rows), width, s.env), nil
+}
+
+func (s *consoleSink) Close() error { return nil }

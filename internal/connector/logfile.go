@@ -1,0 +1,88 @@
+package connector
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// logVersion is the first line of the log files that Spark's sources and sinks
+// keep, and the newest one known here.
+const logVersion = 1
+
+func illegalState(format string, args ...any) *plan.Error {
+	return &plan.Error{Class: plan.ClassJavaState, Msg: fmt.Sprintf(format, args...)}
+}
+
+// unreadable says which log file cannot be read and why.
+func unreadable(name string, why *plan.Error) *plan.Error {
+	e := illegalState("Failed to read log file file:%s. %s", name, why.Error())
+	e.Cause = why
+	return e
+}
+
+// readLog returns the lines below the version line of a log file. A missing
+// file is an error that is fs.ErrNotExist.
+func readLog(fsys vfs.FS, name string) ([]string, error) {
+	data, err := vfs.ReadFile(fsys, name)
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", name, err)
+	}
+	if len(data) == 0 {
+		return nil, unreadable(name, illegalState("Incomplete log file"))
+	}
+	head, body, more := strings.Cut(string(data), "\n")
+	version, err := strconv.Atoi(strings.TrimPrefix(head, "v"))
+	if !strings.HasPrefix(head, "v") || err != nil || version < 1 {
+		return nil, unreadable(name, plan.NewError(plan.ClassJavaState, "MALFORMED_LOG_FILE",
+			fmt.Sprintf("the log begins with %.40q where its version should stand.", head), "text", head))
+	}
+	if version > logVersion {
+		newest := fmt.Sprintf("v%d", logVersion)
+		return nil, unreadable(name, plan.NewError(plan.ClassJavaState, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+			fmt.Sprintf("the log has version %s, and %s is the newest that is known.", head, newest),
+			"maxSupportedVersion", newest, "version", head))
+	}
+	if !more {
+		return nil, nil
+	}
+	return strings.Split(body, "\n"), nil
+}
+
+// writeLog makes a log file, durable and whole; one that exists already is an
+// error that is fs.ErrExist.
+func writeLog(fsys vfs.FS, name string, lines []string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "v%d", logVersion)
+	for _, line := range lines {
+		b.WriteByte('\n')
+		b.WriteString(line)
+	}
+	if err := vfs.RemoveChecksum(fsys, name); err != nil {
+		return fmt.Errorf("write log %s: %w", name, err)
+	}
+	return vfs.WriteNew(fsys, name, []byte(b.String()))
+}
+
+// rememberOnce returns what batch 0 of a source's log holds, having written
+// fresh there when there was nothing yet.
+func rememberOnce(log Place, fresh string) (string, error) {
+	name := path.Join(log.Dir, "0")
+	lines, err := readLog(log.FS, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := vfs.MkdirDurable(log.FS, log.Dir); err != nil {
+			return "", err
+		}
+		return fresh, writeLog(log.FS, name, []string{fresh})
+	}
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(lines, "\n"), nil
+}
