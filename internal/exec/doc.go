@@ -3,7 +3,8 @@
 // Build compiles a plan once into a Program: expressions become kernels over
 // vectors, nodes become operators. Run executes it over inputs that the caller
 // opens: a batch query's relations, or the ranges of one micro-batch. So a
-// streaming query compiles once and runs for every batch.
+// streaming query compiles once and runs for every batch. Compile and EvalConst
+// serve callers that need an expression and no plan.
 //
 // Rules:
 //
@@ -13,9 +14,15 @@
 //	X3  Conditional functions evaluate a branch only for the rows that take it,
 //	    so an error in another branch is never seen.
 //	X4  Rows of a chunk belong to one logical partition (Chunk.Part); operators
-//	    that keep partitions in Spark keep them here.
+//	    that keep partitions in Spark keep them here. What Spark shuffles into
+//	    few rows ends in partition 0, where adaptive execution would put it.
 //	X5  What an operator may buffer is bounded by the run's memory budget; beyond
 //	    it the run fails with a named error.
+//	X6  A chunk that an operator yields is never written again, so whoever
+//	    receives it may keep it.
+//	X7  An operator yields only the columns that operators above read; the
+//	    Program's root yields the plan's Output.
 //
-// exec reads no clock and no file.
+// A run stays on the goroutine that ranges over it; there are no others. exec
+// reads no clock and no file.
 package exec

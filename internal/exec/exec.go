@@ -10,6 +10,8 @@ import (
 
 // Run is what one execution of a Program needs from outside.
 type Run struct {
+	// Eval replaces the environment given to Build; only Now may differ. Nil
+	// keeps Build's.
 	Eval *function.Env
 	// Open yields the rows of a scan, columns in the order of s.Attrs.
 	Open func(ctx context.Context, s *plan.Scan) chunk.Rows
@@ -20,7 +22,94 @@ type Run struct {
 	// Observe receives the metrics of df.observe when the rows have passed; may
 	// be nil.
 	Observe func(name string, schema plan.Type, row []plan.Value)
+	// EventTimes is told, chunk by chunk, what passed a watermark; may be nil.
+	EventTimes func(w *plan.Watermark, seen EventTimes)
 	// MemoryBytes bounds what sorts, joins and aggregations may hold; 0 stands
 	// for the default of 2 GiB.
 	MemoryBytes int64
+}
+
+// defaultMemory is Run.MemoryBytes when nobody says otherwise.
+const defaultMemory = 2 << 30
+
+// defaultPartitions is spark.sql.shuffle.partitions when a Run leaves it out.
+const defaultPartitions = 200
+
+// Program is a compiled plan.
+type Program struct {
+	schema plan.Type
+	root   operator
+	subs   []*subquery // those inside others first
+	env    *function.Env
+}
+
+// Schema is the struct type of the rows that Run yields.
+func (p *Program) Schema() plan.Type { return p.schema }
+
+// Run executes the program. Nothing happens before the rows are ranged over;
+// stopping early releases what was held. The chunks are the caller's to keep.
+func (p *Program) Run(ctx context.Context, run *Run) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		r := newRunning(ctx, run, p.env)
+		for _, s := range p.subs {
+			if err := s.answer(r); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for c, err := range p.root.rows(r) {
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// operator is a compiled node.
+type operator interface {
+	// rows yields the node's rows. It may be called once per running.
+	rows(r *running) chunk.Rows
+	// parts is how many partitions the rows have, as far as that is known
+	// without reading them.
+	parts(r *running) int
+}
+
+// receiver takes the rows of an operator; it says whether it wants more.
+type receiver = func(*chunk.Chunk, error) bool
+
+// running is the state of one execution that its operators share.
+type running struct {
+	ctx     context.Context
+	run     *Run
+	env     *function.Env
+	budget  budget
+	answers map[*subquery]*answer
+}
+
+func newRunning(ctx context.Context, run *Run, env *function.Env) *running {
+	r := &running{ctx: ctx, run: run, env: env, budget: budget{limit: run.MemoryBytes}}
+	if run.Eval != nil {
+		r.env = run.Eval
+	}
+	if r.budget.limit <= 0 {
+		r.budget.limit = defaultMemory
+	}
+	return r
+}
+
+// stopped is the reason why the run must end, or nil.
+func (r *running) stopped() error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	return nil
+}
+
+func (r *running) parallelism() int { return max(1, r.run.Parallelism) }
+
+func (r *running) partitions() int {
+	if r.run.Partitions <= 0 {
+		return defaultPartitions
+	}
+	return r.run.Partitions
 }

@@ -1,0 +1,72 @@
+package exec
+
+import (
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// aggregateOp groups all rows and then yields one row for each group.
+type aggregateOp struct {
+	in  operator
+	agg *grouping
+}
+
+func (p *planner) buildAggregate(n *plan.Aggregate) (input, error) {
+	in, agg, err := p.buildGrouping(n)
+	if err != nil {
+		return input{}, err
+	}
+	return input{&aggregateOp{in.op, agg}, n.Output()}, nil
+}
+
+// parts is one: what few groups are left fits one partition, which is what
+// Spark makes of it.
+func (o *aggregateOp) parts(*running) int { return 1 }
+
+func (o *aggregateOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		g, err := o.agg.start(r)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer g.end()
+		for c, err := range o.in.rows(r) {
+			if err == nil {
+				err = g.add(c)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		for c, err := range g.results(r) {
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// results yields the result columns of every group.
+func (g *groups) results(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		all, err := g.finish()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ev := g.of.results.take(r)
+		defer ev.release()
+		for from := 0; from < all.Rows; from += chunk.MaxRows {
+			c := all.Slice(from, min(from+chunk.MaxRows, all.Rows))
+			cols, err := ev.EvalAll(c, nil)
+			if err == nil {
+				err = r.stopped()
+			}
+			if !yield(&chunk.Chunk{Cols: cols, Rows: c.Rows}, err) || err != nil {
+				return
+			}
+		}
+	}
+}

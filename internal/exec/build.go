@@ -1,0 +1,179 @@
+package exec
+
+import (
+	"fmt"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Build compiles a resolved plan. It refuses what cannot run, by name; nothing
+// is read.
+func Build(n plan.Node, env *function.Env) (*Program, error) {
+	p := &planner{env: env, known: map[plan.Node]*subquery{}}
+	in, err := p.build(n, nil)
+	if err != nil {
+		return nil, err
+	}
+	root := in.take(n.Output()).op
+	return &Program{schema: plan.SchemaOf(n.Output()), root: root, subs: p.subs, env: env}, nil
+}
+
+// planner turns nodes into operators.
+type planner struct {
+	env *function.Env
+	// alone says that expressions are compiled outside of a plan, where nobody
+	// would run a subquery.
+	alone bool
+	subs  []*subquery
+	known map[plan.Node]*subquery
+}
+
+// input is an operator and the columns it yields: those of its node that
+// somebody above asked for, at least.
+type input struct {
+	op    operator
+	attrs []*plan.Attribute
+}
+
+// need is the columns that the operators above read; nil is all of them.
+type need map[plan.ExprID]bool
+
+// with adds the columns that expressions read.
+func (n need) with(exprs ...plan.Expr) need {
+	if n == nil {
+		return nil
+	}
+	all := need(plan.References(exprs...))
+	for id := range n {
+		all[id] = true
+	}
+	return all
+}
+
+func (n need) has(a *plan.Attribute) bool { return n == nil || n[a.ID] }
+
+// only is the attributes that are needed.
+func (n need) only(attrs []*plan.Attribute) []*plan.Attribute {
+	if n == nil {
+		return attrs
+	}
+	out := make([]*plan.Attribute, 0, len(attrs))
+	for _, a := range attrs {
+		if n.has(a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func needs(exprs ...plan.Expr) need { return need(plan.References(exprs...)) }
+
+// build compiles a node that must yield the needed columns.
+func (p *planner) build(n plan.Node, want need) (input, error) {
+	switch n := n.(type) {
+	case *plan.Scan:
+		return buildScan(n, want), nil
+	case *plan.LocalData:
+		return buildLocal(n)
+	case *plan.Range:
+		return input{&rangeOp{n}, n.Output()}, nil
+	case *plan.OneRow:
+		return input{oneRow{}, nil}, nil
+	case *plan.Project:
+		return p.buildProject(n, want)
+	case *plan.Filter:
+		return p.buildFilter(n, want)
+	case *plan.Aggregate:
+		return p.buildAggregate(n)
+	case *plan.Join:
+		return p.buildJoin(n, want)
+	case *plan.SetOp:
+		return p.buildSetOp(n, want)
+	case *plan.Sort:
+		return p.buildSort(n, nil, want)
+	case *plan.Limit:
+		return p.buildLimit(n, want)
+	case *plan.Dedup:
+		return p.buildDedup(n, want)
+	case *plan.Generate:
+		return p.buildGenerate(n, want)
+	case *plan.Repartition:
+		return p.buildRepartition(n, want)
+	case *plan.Observe:
+		return p.buildObserve(n, want)
+	case *plan.Watermark:
+		return p.buildWatermark(n, want)
+	case *plan.ShowString:
+		return p.buildShow(n)
+	case *plan.SubqueryAlias:
+		return p.build(n.Input, want)
+	case *plan.Hint:
+		return p.build(n.Input, want)
+	default:
+		panic(fmt.Sprintf("%T reached execution", n))
+	}
+}
+
+// take is the input with exactly these columns, in this order.
+func (in input) take(attrs []*plan.Attribute) input {
+	ordinals := make([]int, len(attrs))
+	same := len(attrs) == len(in.attrs)
+	for i, a := range attrs {
+		ordinals[i] = position(in.attrs, a.ID)
+		same = same && ordinals[i] == i
+	}
+	if same {
+		return input{in.op, attrs}
+	}
+	return input{&pickOp{in.op, ordinals}, attrs}
+}
+
+func position(attrs []*plan.Attribute, id plan.ExprID) int {
+	for i, a := range attrs {
+		if a.ID == id {
+			return i
+		}
+	}
+	panic(fmt.Sprintf("column #%d is not among the input", id))
+}
+
+// pickOp keeps some columns of its input.
+type pickOp struct {
+	in       operator
+	ordinals []int
+}
+
+func (o *pickOp) parts(r *running) int { return o.in.parts(r) }
+
+func (o *pickOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range o.in.rows(r) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(pick(c, o.ordinals), nil) {
+				return
+			}
+		}
+	}
+}
+
+func pick(c *chunk.Chunk, ordinals []int) *chunk.Chunk {
+	out := &chunk.Chunk{Cols: make([]*chunk.Vector, len(ordinals)), Rows: c.Rows, Part: c.Part}
+	for i, k := range ordinals {
+		out.Cols[i] = c.Cols[k]
+	}
+	return out
+}
+
+// exprsOf is orders or attributes as expressions.
+func exprsOf[E plan.Expr](list []E) []plan.Expr {
+	out := make([]plan.Expr, len(list))
+	for i, e := range list {
+		out[i] = e
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package exec
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// keyIndex numbers distinct keys from 0 in the order they come. It is a hash
+// table with open addressing: a slot holds 32 bits of the hash and the number
+// plus one; the keys themselves lie in one piece of memory without pointers.
+type keyIndex struct {
+	form  *keyForm
+	in    encoded
+	slots []uint64
+	count int
+	data  []byte
+	ends  []int // of keys of varying length
+	probe []uint64
+}
+
+func newKeyIndex(types []plan.Type) (*keyIndex, error) {
+	form, err := newKeyForm(types)
+	if err != nil {
+		return nil, err
+	}
+	return form.index(), nil
+}
+
+func (f *keyForm) index() *keyIndex {
+	x := &keyIndex{form: f, slots: make([]uint64, 64)}
+	x.in.form = f
+	return x
+}
+
+// bytes is the memory of the index.
+func (x *keyIndex) bytes() int64 {
+	return int64(8*len(x.slots) + cap(x.data) + 8*cap(x.ends))
+}
+
+// insert gives each picked row the number of its key in ids, and appends the
+// rows whose key is new to fresh. The columns must be normal.
+func (x *keyIndex) insert(cols []*chunk.Vector, sel chunk.Sel, ids []int32, fresh []uint16) []uint16 {
+	n := len(ids)
+	x.in.encode(cols, sel, n)
+	x.reserve(sel.Count(n))
+	x.load(n)
+	mask := uint32(len(x.slots) - 1)
+	if sel != nil {
+		for _, i := range sel {
+			fresh = x.insertRow(int(i), mask, ids, fresh)
+		}
+		return fresh
+	}
+	for i := range n {
+		fresh = x.insertRow(i, mask, ids, fresh)
+	}
+	return fresh
+}
+
+func (x *keyIndex) insertRow(i int, mask uint32, ids []int32, fresh []uint16) []uint16 {
+	h := x.in.hashes[i]
+	slot := h & mask
+	found := x.probe[i]
+	if found == 0 {
+		// An earlier row of this chunk may have taken the slot.
+		found = x.slots[slot]
+	}
+	for found != 0 {
+		if uint32(found>>32) == h && x.same(int(uint32(found))-1, i) {
+			ids[i] = int32(uint32(found)) - 1
+			return fresh
+		}
+		slot = (slot + 1) & mask
+		found = x.slots[slot]
+	}
+	x.slots[slot] = uint64(h)<<32 | uint64(x.count+1)
+	x.keep(i)
+	ids[i] = int32(x.count)
+	x.count++
+	return append(fresh, uint16(i))
+}
+
+// find gives each picked row the number of its key, or -1.
+func (x *keyIndex) find(cols []*chunk.Vector, sel chunk.Sel, ids []int32) {
+	n := len(ids)
+	x.in.encode(cols, sel, n)
+	x.load(n)
+	mask := uint32(len(x.slots) - 1)
+	eachRow(sel, n, func(i int) {
+		h := x.in.hashes[i]
+		slot := h & mask
+		ids[i] = -1
+		for found := x.probe[i]; found != 0; found = x.slots[slot] {
+			if uint32(found>>32) == h && x.same(int(uint32(found))-1, i) {
+				ids[i] = int32(uint32(found)) - 1
+				return
+			}
+			slot = (slot + 1) & mask
+		}
+	})
+}
+
+// load reads the first slot of every row before any is compared, so that the
+// processor waits for many at once.
+func (x *keyIndex) load(n int) {
+	if cap(x.probe) < n {
+		x.probe = make([]uint64, max(n, chunk.MaxRows))
+	}
+	x.probe = x.probe[:n]
+	mask := uint32(len(x.slots) - 1)
+	for i, h := range x.in.hashes {
+		x.probe[i] = x.slots[h&mask]
+	}
+}
+
+// same compares a kept key with that of row i.
+func (x *keyIndex) same(id, i int) bool {
+	switch s := x.form.stride; s {
+	case 0:
+		from := 0
+		if id > 0 {
+			from = x.ends[id-1]
+		}
+		return bytes.Equal(x.data[from:x.ends[id]], x.in.row(i))
+	case 16:
+		a, b := x.data[id*16:id*16+16], x.in.data[i*16:i*16+16]
+		return binary.LittleEndian.Uint64(a) == binary.LittleEndian.Uint64(b) &&
+			binary.LittleEndian.Uint64(a[8:]) == binary.LittleEndian.Uint64(b[8:])
+	default:
+		return bytes.Equal(x.data[id*s:id*s+s], x.in.row(i))
+	}
+}
+
+func (x *keyIndex) keep(i int) {
+	x.data = append(x.data, x.in.row(i)...)
+	if x.form.stride == 0 {
+		x.ends = append(x.ends, len(x.data))
+	}
+}
+
+// reserve grows the table so that n more keys leave it at most half full.
+func (x *keyIndex) reserve(n int) {
+	size := len(x.slots)
+	for 2*(x.count+n) > size {
+		size *= 2
+	}
+	if size == len(x.slots) {
+		return
+	}
+	old := x.slots
+	x.slots = make([]uint64, size)
+	mask := uint32(size - 1)
+	for _, entry := range old {
+		if entry == 0 {
+			continue
+		}
+		slot := uint32(entry>>32) & mask
+		for x.slots[slot] != 0 {
+			slot = (slot + 1) & mask
+		}
+		x.slots[slot] = entry
+	}
+	if x.form.stride > 0 {
+		x.data = slices.Grow(x.data, (size/2-x.count)*x.form.stride)
+	}
+}

@@ -1,0 +1,54 @@
+package exec
+
+import (
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// projectOp computes columns.
+type projectOp struct {
+	in  operator
+	set *exprSet
+}
+
+func (p *planner) buildProject(n *plan.Project, want need) (input, error) {
+	var exprs []plan.Expr
+	var attrs []*plan.Attribute
+	for _, e := range n.Exprs {
+		if a := plan.ToAttribute(e); want.has(a) {
+			exprs, attrs = append(exprs, e), append(attrs, a)
+		}
+	}
+	in, err := p.build(n.Input, needs(exprs...))
+	if err != nil {
+		return input{}, err
+	}
+	set, err := p.compileSet(exprs, in.attrs)
+	if err != nil {
+		return input{}, err
+	}
+	return input{&projectOp{in.op, set}, attrs}, nil
+}
+
+func (o *projectOp) parts(r *running) int { return o.in.parts(r) }
+
+func (o *projectOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		ev := o.set.take(r)
+		defer ev.release()
+		for c, err := range o.in.rows(r) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			cols, err := ev.EvalAll(c, nil)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&chunk.Chunk{Cols: cols, Rows: c.Rows, Part: c.Part}, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// repartitionOp spreads rows over partitions: by Spark's hash of expressions,
+// else in turn.
+type repartitionOp struct {
+	in    operator
+	count int
+	hash  *exprSet // nil: in turn
+	attrs []*plan.Attribute
+}
+
+func (p *planner) buildRepartition(n *plan.Repartition, want need) (input, error) {
+	in, err := p.build(n.Input, want.with(n.Exprs...))
+	if err != nil {
+		return input{}, err
+	}
+	o := &repartitionOp{in: in.op, count: n.Count, attrs: in.attrs}
+	if len(n.Exprs) > 0 {
+		// The hash of a partitioning is the function hash().
+		hash := &plan.Call{Name: "hash", Args: n.Exprs, Of: plan.Int}
+		if o.hash, err = p.compileSet([]plan.Expr{hash}, in.attrs); err != nil {
+			return input{}, err
+		}
+	}
+	return input{o, in.attrs}, nil
+}
+
+// parts is the number asked for. Where none is, few rows end up in one
+// partition, as adaptive execution does it.
+func (o *repartitionOp) parts(*running) int { return max(1, o.count) }
+
+func (o *repartitionOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		if o.count <= 1 {
+			o.gatherInto(r, yield)
+			return
+		}
+		held := r.lease("repartition")
+		defer held.end()
+		spread, err := o.spread(r, held)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for part, store := range spread {
+			if !emitAll(r, store, part, yield) {
+				return
+			}
+		}
+	}
+}
+
+// gatherInto lets all rows through into partition 0.
+func (o *repartitionOp) gatherInto(r *running, yield receiver) {
+	for c, err := range o.in.rows(r) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		out := *c
+		out.Part = 0
+		if !yield(&out, nil) {
+			return
+		}
+	}
+}
+
+func emitAll(r *running, s *rowStore, part int, yield receiver) bool {
+	for from := 0; from < s.rows; from += chunk.MaxRows {
+		to := min(from+chunk.MaxRows, s.rows)
+		c := &chunk.Chunk{Rows: to - from, Part: part}
+		for _, v := range s.cols {
+			c.Cols = append(c.Cols, v.Slice(from, to))
+		}
+		if err := r.stopped(); err != nil {
+			yield(nil, err)
+			return false
+		}
+		if !yield(c, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// spread reads all rows into the stores of their partitions.
+func (o *repartitionOp) spread(r *running, held *lease) ([]*rowStore, error) {
+	stores := make([]*rowStore, o.count)
+	for i := range stores {
+		stores[i] = newRowStore(o.attrs, held)
+	}
+	var ev *Evaluator
+	if o.hash != nil {
+		ev = o.hash.take(r)
+		defer ev.release()
+	}
+	turns := map[int]int{}
+	sels := make([]chunk.Sel, o.count)
+	for c, err := range o.in.rows(r) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range sels {
+			sels[i] = sels[i][:0]
+		}
+		if err := o.assign(ev, c, turns, sels); err != nil {
+			return nil, err
+		}
+		for i, sel := range sels {
+			if len(sel) == 0 {
+				continue
+			}
+			if err := stores[i].add(c.Take(sel)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return stores, nil
+}
+
+// assign sorts the rows of a chunk by their new partition.
+func (o *repartitionOp) assign(ev *Evaluator, c *chunk.Chunk, turns map[int]int, sels []chunk.Sel) error {
+	if ev == nil {
+		turn, ok := turns[c.Part]
+		if !ok {
+			turn = firstTurn(c.Part, o.count)
+		}
+		for i := range c.Rows {
+			turn++
+			sels[turn%o.count] = append(sels[turn%o.count], uint16(i))
+		}
+		turns[c.Part] = turn
+		return nil
+	}
+	v, err := ev.Eval(c, nil)
+	if err != nil {
+		return err
+	}
+	for i, h := range chunk.Values[int32](v) {
+		part := int(h) % o.count
+		if part < 0 {
+			part += o.count
+		}
+		sels[part] = append(sels[part], uint16(i))
+	}
+	return nil
+}
+
+// firstTurn is where Spark starts to deal out the rows of a partition: the
+// first number of its generator with the partition as seed.
+func firstTurn(part, count int) int {
+	return xorShift(uint64(part)).below(count)
+}
+
+// xorShift is the state of Spark's XORShiftRandom of a seed: two murmur3
+// hashes of the seed's bytes.
+func xorShift(seed uint64) *xorShiftState {
+	var b [8]byte
+	binary.BigEndian.PutUint64(b[:], seed)
+	low := murmurBytes(b[:], arraySeed)
+	high := murmurBytes(b[:], low)
+	return &xorShiftState{uint64(high)<<32 | uint64(low)}
+}
+
+// arraySeed is scala.util.hashing.MurmurHash3.arraySeed.
+const arraySeed = 0x3c074a61
+
+type xorShiftState struct{ seed uint64 }
+
+func (s *xorShiftState) next(n uint) int32 {
+	x := s.seed ^ s.seed<<21
+	x ^= x >> 35
+	x ^= x << 4
+	s.seed = x
+	return int32(x & (1<<n - 1))
+}
+
+// below is java.util.Random.nextInt(bound).
+func (s *xorShiftState) below(bound int) int {
+	n := int32(bound)
+	r := s.next(31)
+	if n&(n-1) == 0 {
+		return int(int64(n) * int64(r) >> 31)
+	}
+	for u := r; ; u = s.next(31) {
+		if r = u % n; u-r+(n-1) >= 0 {
+			return int(r)
+		}
+	}
+}
+
+// murmurBytes is MurmurHash3.bytesHash of a multiple of four bytes.
+func murmurBytes(b []byte, seed uint32) uint32 {
+	h := seed
+	for i := 0; i+4 <= len(b); i += 4 {
+		k := binary.LittleEndian.Uint32(b[i:]) * 0xcc9e2d51
+		h ^= bits.RotateLeft32(k, 15) * 0x1b873593
+		h = bits.RotateLeft32(h, 13)*5 + 0xe6546b64
+	}
+	h ^= uint32(len(b))
+	h = (h ^ h>>16) * 0x85ebca6b
+	h = (h ^ h>>13) * 0xc2b2ae35
+	return h ^ h>>16
+}

@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"math"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// rowStore holds rows of many chunks as single columns, so that a row has one
+// number and rows can be taken in any order.
+type rowStore struct {
+	cols []*chunk.Vector
+	rows int
+	held *lease
+}
+
+func newRowStore(attrs []*plan.Attribute, held *lease) *rowStore {
+	s := &rowStore{cols: make([]*chunk.Vector, len(attrs)), held: held}
+	for i, a := range attrs {
+		s.cols[i] = chunk.New(a.Of, 0)
+	}
+	return s
+}
+
+// add copies the rows of a chunk.
+func (s *rowStore) add(c *chunk.Chunk) error {
+	if err := s.held.add(chunkBytes(c)); err != nil {
+		return err
+	}
+	for i, v := range s.cols {
+		// Offsets count bytes and elements in 32 bits.
+		if grown := int64(len(v.Data)) + vectorBytes(c.Cols[i]); v.Offsets != nil && grown > math.MaxInt32 {
+			return outOfMemory(s.held.operator, vectorBytes(c.Cols[i]), s.held.of)
+		}
+		appendAll(v, c.Cols[i])
+	}
+	s.rows += c.Rows
+	return nil
+}
+
+// addAll reads a stream to its end.
+func (s *rowStore) addAll(rows chunk.Rows) error {
+	for c, err := range rows {
+		if err == nil {
+			err = s.add(c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather is some columns of the given rows; a negative row is NULL throughout.
+func (s *rowStore) gather(ordinals []int, rows []int32) []*chunk.Vector {
+	out := make([]*chunk.Vector, len(ordinals))
+	for i, k := range ordinals {
+		out[i] = chunk.Gather(s.cols[k], rows)
+	}
+	return out
+}
+
+// chunk is all columns of the given rows.
+func (s *rowStore) chunk(rows []int32) *chunk.Chunk {
+	c := &chunk.Chunk{Cols: make([]*chunk.Vector, len(s.cols)), Rows: len(rows)}
+	for i, v := range s.cols {
+		c.Cols[i] = chunk.Gather(v, rows)
+	}
+	return c
+}
+
+// appendAll adds all rows of src to v.
+func appendAll(v, src *chunk.Vector) { v.AppendRange(src, 0, src.Len) }

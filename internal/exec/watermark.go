@@ -1,0 +1,87 @@
+package exec
+
+import (
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// EventTimes is what passed a watermark, in milliseconds since 1970. A NULL
+// counts as 0, as in Spark.
+type EventTimes struct {
+	Count    int64
+	Min, Max int64
+	// Sum of all times, for the average; a float does not overflow.
+	Sum float64
+}
+
+// Merge adds what passed elsewhere.
+func (t EventTimes) Merge(o EventTimes) EventTimes {
+	switch {
+	case t.Count == 0:
+		return o
+	case o.Count == 0:
+		return t
+	}
+	return EventTimes{t.Count + o.Count, min(t.Min, o.Min), max(t.Max, o.Max), t.Sum + o.Sum}
+}
+
+// watermarkOp lets rows through and tells what event times they hold.
+type watermarkOp struct {
+	in   operator
+	node *plan.Watermark
+	at   int
+	keep []int
+}
+
+func (p *planner) buildWatermark(n *plan.Watermark, want need) (input, error) {
+	in, err := p.build(n.Input, want.with(n.Column))
+	if err != nil {
+		return input{}, err
+	}
+	attrs := want.only(in.attrs)
+	at := position(in.attrs, n.Column.(*plan.Attribute).ID)
+	return input{&watermarkOp{in.op, n, at, ordinalsOf(in.attrs, attrs)}, attrs}, nil
+}
+
+func (o *watermarkOp) parts(r *running) int { return o.in.parts(r) }
+
+func (o *watermarkOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range o.in.rows(r) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if r.run.EventTimes != nil {
+				r.run.EventTimes(o.node, eventTimes(c.Cols[o.at]))
+			}
+			if !yield(pick(c, o.keep), nil) {
+				return
+			}
+		}
+	}
+}
+
+// eventTimes sums up a column of timestamps, or the ends of a column of
+// windows.
+func eventTimes(v *chunk.Vector) EventTimes {
+	if v.Type.Kind == plan.KindStruct {
+		v = fieldOf(v, len(v.Kids)-1)
+	}
+	t := EventTimes{Count: int64(v.Len)}
+	for i, us := range chunk.Values[int64](v) {
+		ms := int64(0)
+		if v.Valid.Get(i) {
+			ms = us / 1000
+			if us%1000 < 0 {
+				ms--
+			}
+		}
+		if i == 0 {
+			t.Min, t.Max = ms, ms
+		}
+		t.Min, t.Max = min(t.Min, ms), max(t.Max, ms)
+		t.Sum += float64(ms)
+	}
+	return t
+}
