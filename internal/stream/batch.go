@@ -1,0 +1,368 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/exec"
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+const (
+	offsetsName = "offsets"
+	commitsName = "commits"
+)
+
+// run is the loop of one run of a query; one goroutine owns it.
+//
+// Naively a batch is: ask the sources how far they are, read up to there, write
+// to the sink, remember how far. A crash between the last two repeats the
+// batch, and since sources have moved on by then, with other rows under the
+// same id: no sink could tell what it has already. So what a batch will read
+// is written down first, and what is written down decides.
+//
+//	trigger:
+//	  ranges := admit(ends of the last batch, sources' latest)
+//	  if there is nothing to do: idle
+//	  write offsets/N {ranges, timestamp, watermark}   durable: Q1
+//	  tell the sources that batch N-1 is over          Q4
+//	  rows := plan(ranges, timestamp)
+//	  sink.Write(N, rows)
+//	  watermark := advance(event times seen)
+//	  write commits/N {watermark}                      durable: Q2
+//	  report progress
+//
+//	restart: the newest offsets/N has no commits/N? Then the first trigger
+//	begins at "rows :=" with what offsets/N says. Else batch N+1.
+//
+// The subtle part is what may not be decided twice: a replay takes timestamp
+// and watermark from the log as well as ranges, asks no source for its latest
+// (it may have less by now, or more), and writes no offsets. And commits/N may
+// be missing although the sink has the batch: a sink that knows its batches is
+// asked before anything is read.
+type run struct {
+	*Query
+	inputs  *inputs
+	offsets *batchLog
+	commits *batchLog
+	program Program
+	confs   map[string]string // pinned
+	active  bool              // past initialization
+
+	batch     int64  // the one at hand, or to come
+	replay    *fixed // of the first trigger after a crash
+	watermark watermark
+	marks     []*plan.Watermark // of the plan, in its order
+	pinned    bool              // AvailableNow with every source able to pin
+	ends      []connector.Offset
+	held      bool // the sink may hold batches from an earlier run
+
+	status monitor.Status
+
+	seen     sync.Mutex // guards what rows leave behind on their way
+	times    []eventTimes
+	observed []monitor.Observation
+}
+
+// fixed is what offsets/N says of a batch beside its ranges.
+type fixed struct{ timestampMs, watermarkMs int64 }
+
+// show replaces the status text and keeps the flags.
+func (r *run) show(message string) {
+	r.status.Message = message
+	r.record.SetStatus(r.status)
+}
+
+// loop runs triggers until the query is to end.
+func (r *run) loop(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if r.isDraining() {
+			return nil
+		}
+		if err := r.pinEnds(ctx); err != nil {
+			return err
+		}
+		started := time.Now()
+		out, err := r.trigger(ctx, started)
+		if err != nil {
+			return err
+		}
+		if r.config.Trigger.finished(out, r.pinned) {
+			return nil
+		}
+		if err := r.pause(ctx, started, out); err != nil {
+			return err
+		}
+	}
+}
+
+// pinEnds fixes the ends of an AvailableNow run once; an unfinished batch of an
+// earlier run goes first.
+func (r *run) pinEnds(ctx context.Context) error {
+	if !r.pinned || r.ends != nil || r.replay != nil {
+		return nil
+	}
+	r.ends = make([]connector.Offset, len(r.inputs.list))
+	for i, in := range r.inputs.list {
+		end, err := in.source.(connector.Pinner).Pin(ctx)
+		if err != nil {
+			return err
+		}
+		r.ends[i] = end
+	}
+	return nil
+}
+
+// trigger runs a batch if there is something to do.
+func (r *run) trigger(ctx context.Context, started time.Time) (outcome, error) {
+	var spent monitor.Durations
+	r.status.IsTriggerActive = true
+	out := outcome{replay: r.replay != nil}
+	at := r.replay
+	r.replay = nil
+	if at == nil {
+		var err error
+		if at, err = r.construct(ctx, &spent); err != nil {
+			return out, err
+		}
+	}
+	if at == nil {
+		r.idleTrigger(started, &spent)
+		return out, nil
+	}
+	out.ran = true
+	r.status.IsDataAvailable = true
+	r.show("Processing new data")
+	wrote, err := r.execute(ctx, at, &spent)
+	if err != nil {
+		return out, err
+	}
+	r.manager.crash(StepProgress)
+	r.report(started, at, wrote, &spent)
+	r.inputs.settle()
+	r.batch++
+	r.status.IsTriggerActive = false
+	r.show("Waiting for next trigger")
+	return out, nil
+}
+
+// idleTrigger ends a trigger that found nothing to do.
+func (r *run) idleTrigger(started time.Time, spent *monitor.Durations) {
+	r.status.IsDataAvailable = false
+	if !r.config.Trigger.gridded() {
+		r.show("Waiting for data to arrive")
+	}
+	r.reportIdle(started, spent)
+	r.status.IsTriggerActive = false
+	if r.config.Trigger.gridded() {
+		r.show("Waiting for next trigger")
+	} else {
+		r.show("Waiting for data to arrive")
+	}
+	r.triggerIdles()
+}
+
+// construct decides the next batch and fixes it; nil when there is none.
+func (r *run) construct(ctx context.Context, spent *monitor.Durations) (*fixed, error) {
+	if err := r.checkMarks(); err != nil {
+		return nil, err
+	}
+	r.triggerBegins()
+	began := time.Now()
+	latest, err := r.askSources(ctx)
+	spent.Add(monitor.LatestOffset, time.Since(began))
+	if err != nil {
+		return nil, err
+	}
+	a := admit(r.inputs.starts(), latest, false)
+	if a.lost >= 0 {
+		in := r.inputs.list[a.lost]
+		return nil, illegalState("%s has nothing, but the checkpoint was read up to %s", in.describe, in.start)
+	}
+	if !a.run {
+		return nil, nil
+	}
+	for i, in := range r.inputs.list {
+		in.end = a.end[i]
+	}
+	r.manager.crash(StepAdmitted)
+	began = time.Now()
+	at := &fixed{timestampMs: began.UnixMilli(), watermarkMs: r.watermark.ms}
+	err = r.fix(ctx, at)
+	spent.Add(monitor.WalCommit, time.Since(began))
+	return at, err
+}
+
+// askSources asks each source how far a batch may go.
+func (r *run) askSources(ctx context.Context) ([]connector.Offset, error) {
+	latest := make([]connector.Offset, len(r.inputs.list))
+	for i, in := range r.inputs.list {
+		r.show("Getting offsets from " + in.describe)
+		limit := connector.Limit{All: r.config.Trigger.unlimited(r.pinned)}
+		if r.ends != nil {
+			limit.End = r.ends[i]
+			if limit.End == in.start {
+				latest[i] = in.start
+				continue
+			}
+		}
+		var err error
+		if latest[i], err = in.source.Latest(ctx, in.start, limit); err != nil {
+			return nil, err
+		}
+		if source, ok := in.source.(connector.Reporter); ok {
+			if in.latest, err = source.ReportLatest(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return latest, nil
+}
+
+// fix writes offsets/N, tells the sources that the batch before is over, and
+// purges the logs.
+func (r *run) fix(ctx context.Context, at *fixed) error {
+	r.show("Writing offsets to log")
+	entry := offsetEntry{
+		watermarkMs: at.watermarkMs, timestampMs: at.timestampMs,
+		confs: r.confs, sources: r.inputs.logged(),
+	}
+	if err := r.offsets.add(r.batch, entry.encode()); err != nil {
+		return logWriteError("OFFSET_LOG", r.batch, r.config.Checkpoint, err)
+	}
+	r.manager.crash(StepAdvancing)
+	for _, in := range r.inputs.list {
+		if in.start == "" {
+			continue
+		}
+		if err := in.source.Advance(ctx, in.start); err != nil {
+			return err
+		}
+	}
+	keep := r.batch - r.settings.retain
+	if err := r.offsets.purge(keep); err != nil {
+		return err
+	}
+	r.manager.crash(StepPurging)
+	return r.commits.purge(keep)
+}
+
+// execute runs the batch at hand into the sink and commits it. It returns the
+// sink's number of rows.
+func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) (int64, error) {
+	for _, in := range r.inputs.list {
+		in.rows.Store(0)
+	}
+	clear(r.times)
+	r.observed = nil
+	spent.Add(monitor.GetBatch, 0)
+	began := time.Now()
+	if err := r.plan(at); err != nil {
+		return 0, err
+	}
+	spent.Add(monitor.QueryPlanning, time.Since(began))
+
+	began = time.Now()
+	wrote, err := r.addBatch(ctx, at)
+	spent.Add(monitor.AddBatch, time.Since(began))
+	if err != nil {
+		return 0, err
+	}
+	// A sink may swallow the interruption; what it was given is not the batch.
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	r.manager.crash(StepSinkDone)
+
+	began = time.Now()
+	delays := make([]int64, len(r.marks))
+	for i, w := range r.marks {
+		delays[i] = w.DelayMs
+	}
+	r.watermark = r.watermark.advance(r.times, delays)
+	if err := r.commits.add(r.batch, commitEntry{r.watermark.ms}.encode()); err != nil {
+		return 0, logWriteError("COMMIT_LOG", r.batch, r.config.Checkpoint, err)
+	}
+	spent.Add(monitor.CommitOffsets, time.Since(began))
+	r.manager.crash(StepCommitted)
+	return wrote, nil
+}
+
+// plan compiles the query when the first batch needs it.
+func (r *run) plan(at *fixed) error {
+	if r.program != nil {
+		return nil
+	}
+	program, err := r.manager.compile(r.config.Plan, r.eval(at))
+	if err != nil {
+		return err
+	}
+	r.program = program
+	r.mu.Lock()
+	r.planned = true
+	r.mu.Unlock()
+	return nil
+}
+
+// eval is the session's environment with the batch's time in it.
+func (r *run) eval(at *fixed) *function.Env {
+	env := *r.config.Env.Eval
+	env.Now = at.timestampMs * int64(time.Millisecond/time.Microsecond)
+	return &env
+}
+
+// addBatch writes the batch, unless the sink holds it already.
+func (r *run) addBatch(ctx context.Context, at *fixed) (int64, error) {
+	if sink, ok := r.sink.(connector.Skipper); ok && r.held {
+		holds, err := sink.Holds(ctx, r.batch)
+		if err != nil {
+			return 0, err
+		}
+		if holds {
+			r.log.Warn("the sink holds this batch already, it is skipped", "batch", r.batch)
+			return monitor.UncountedRows, nil
+		}
+	}
+	r.held = false // from here on the sink holds what this run wrote
+	rows := r.program.Run(ctx, &exec.Run{
+		Eval: r.eval(at), Open: r.openScan, Observe: r.observe,
+		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism,
+	})
+	return r.sink.Write(ctx, connector.Batch{ID: r.batch, Rows: r.watched(rows)})
+}
+
+// watched passes rows on and marks when the first came out.
+func (r *run) watched(rows chunk.Rows) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range rows {
+			if err == nil {
+				r.manager.crash(StepOperatorDone)
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// openScan yields what a place of the plan reads in the batch at hand: a range
+// of a source, or a static relation as it is now.
+func (r *run) openScan(ctx context.Context, s *plan.Scan) chunk.Rows {
+	if f, ok := r.inputs.feeds[s]; ok {
+		return f.rows(ctx, func() { r.manager.crash(StepSourceRead) })
+	}
+	format, ok := r.config.Format(s.Relation.Format)
+	if !ok || format.Scan == nil {
+		return chunk.Fail(plan.Unsupported(fmt.Sprintf("reading format %s", s.Relation.Format)))
+	}
+	return format.Scan(ctx, r.config.Env, s)
+}

@@ -1,0 +1,140 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// batchLog is a directory of small files named by batch id, offsets or
+// commits, as Spark keeps them. Its one writer is the run that owns the
+// checkpoint; a second one meets a file that exists already.
+type batchLog struct {
+	place connector.Place
+	ids   []int64 // of the files that exist, ascending
+}
+
+// openBatchLog lists a log, making its directory, and clears away what a
+// crashed writer left. A writer that is still alive loses its unfinished file
+// by that and fails, which is right: the later run wins.
+func openBatchLog(place connector.Place) (*batchLog, error) {
+	if err := vfs.MkdirDurable(place.FS, place.Dir); err != nil {
+		return nil, err
+	}
+	if _, err := vfs.CleanTemps(place.FS, place.Dir); err != nil {
+		return nil, fmt.Errorf("clean %s: %w", place.Dir, err)
+	}
+	ids, err := listBatches(place)
+	if err != nil {
+		return nil, err
+	}
+	l := &batchLog{place: place, ids: ids}
+	return l, l.dropOrphanChecksums()
+}
+
+// listBatches lists the batch ids of a log, ascending; a missing directory has
+// none. Other names are ignored, as Spark does.
+func listBatches(place connector.Place) ([]int64, error) {
+	infos, err := place.FS.List(place.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", place.Dir, err)
+	}
+	var ids []int64
+	for _, info := range infos {
+		if id, ok := batchID(info.Name); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+func batchID(name string) (int64, bool) {
+	id, err := strconv.ParseInt(name, 10, 64)
+	return id, err == nil && id >= 0 && strconv.FormatInt(id, 10) == name
+}
+
+// dropOrphanChecksums removes checksums of files that are gone: a new file of
+// the name would not fit them.
+func (l *batchLog) dropOrphanChecksums() error {
+	infos, err := l.place.FS.List(l.place.Dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", l.place.Dir, err)
+	}
+	for _, info := range infos {
+		name, isSum := strings.CutSuffix(info.Name, ".crc")
+		id, ok := batchID(strings.TrimPrefix(name, "."))
+		if !isSum || !ok {
+			continue
+		}
+		if _, found := slices.BinarySearch(l.ids, id); found {
+			continue
+		}
+		if err := vfs.RemoveChecksum(l.place.FS, l.path(id)); err != nil {
+			return fmt.Errorf("clean %s: %w", l.place.Dir, err)
+		}
+	}
+	return nil
+}
+
+func (l *batchLog) path(id int64) string {
+	return path.Join(l.place.Dir, strconv.FormatInt(id, 10))
+}
+
+// latest is the newest batch id, -1 when there is none.
+func (l *batchLog) latest() int64 {
+	if len(l.ids) == 0 {
+		return -1
+	}
+	return l.ids[len(l.ids)-1]
+}
+
+func (l *batchLog) has(id int64) bool {
+	_, ok := slices.BinarySearch(l.ids, id)
+	return ok
+}
+
+// read returns the bytes of a batch's file, checked against its checksum.
+func (l *batchLog) read(id int64) ([]byte, error) {
+	return readChecked(l.place.FS, l.path(id))
+}
+
+// add makes the file of a batch. That it exists already means that another run
+// works on this checkpoint.
+func (l *batchLog) add(id int64, data []byte) error {
+	err := vfs.WriteNew(l.place.FS, l.path(id), data)
+	if errors.Is(err, fs.ErrExist) {
+		return plan.NewError(plan.ClassSpark, "CONCURRENT_STREAM_LOG_UPDATE",
+			fmt.Sprintf("another run wrote batch %d of this checkpoint; "+
+				"one checkpoint serves one query at a time.", id),
+			"batchId", strconv.FormatInt(id, 10))
+	}
+	if err != nil {
+		return err
+	}
+	l.ids = append(l.ids, id)
+	return writeChecksum(l.place.FS, l.path(id), data)
+}
+
+// purge removes the files of batches before keep. A crash may leave some of
+// them; the next purge takes them.
+func (l *batchLog) purge(keep int64) error {
+	for len(l.ids) > 0 && l.ids[0] < keep {
+		if err := vfs.RemoveFile(l.place.FS, l.path(l.ids[0])); err != nil {
+			return fmt.Errorf("purge %s: %w", l.place.Dir, err)
+		}
+		l.ids = l.ids[1:]
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package stream
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"github.com/google/uuid"
+
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+const metadataName = "metadata"
+
+// openMetadata returns the query's id, which the checkpoint keeps for ever:
+// sinks tell repeated batches by it. A new checkpoint gets a fresh id; with
+// verify, one that has logs but lost its metadata is refused, because a fresh
+// id would make idempotent sinks write its last batch again.
+func openMetadata(place connector.Place, verify bool) (string, error) {
+	name := path.Join(place.Dir, metadataName)
+	data, err := readChecked(place.FS, name)
+	switch {
+	case err == nil:
+		return parseMetadata(name, data)
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if verify {
+		if err := refuseOrphanLogs(place); err != nil {
+			return "", err
+		}
+	}
+	return createMetadata(place, name)
+}
+
+func createMetadata(place connector.Place, name string) (string, error) {
+	if err := vfs.MkdirDurable(place.FS, place.Dir); err != nil {
+		return "", err
+	}
+	if err := vfs.RemoveChecksum(place.FS, name); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	id := uuid.NewString()
+	data := []byte(`{"id":"` + id + `"}`)
+	err := vfs.WriteNew(place.FS, name, data)
+	if errors.Is(err, fs.ErrExist) { // another start was faster
+		if data, err = readChecked(place.FS, name); err == nil {
+			return parseMetadata(name, data)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, writeChecksum(place.FS, name, data)
+}
+
+func parseMetadata(name string, data []byte) (string, error) {
+	var meta struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(data, &meta); err != nil {
+		return "", badJSON(name, err)
+	}
+	if uuid.Validate(meta.ID) != nil {
+		return "", badJSON(name, fmt.Errorf("%q is not a query id", meta.ID))
+	}
+	return meta.ID, nil
+}
+
+func refuseOrphanLogs(place connector.Place) error {
+	for _, log := range []string{offsetsName, commitsName} {
+		ids, err := listBatches(below(place, log))
+		if err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			continue
+		}
+		return plan.NewError(plan.ClassRuntime, "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+			fmt.Sprintf("the checkpoint %s has %s but its metadata file is gone: "+
+				"restore the file or use a new checkpoint.", locationText(place), log),
+			"checkpointLocation", locationText(place),
+		)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// open opens sources and logs and finds out where the run begins.
+func (r *run) open(ctx context.Context) error {
+	r.show("Initializing sources")
+	if err := r.openLogs(); err != nil {
+		return err
+	}
+	facts, err := r.find()
+	if err != nil {
+		return err
+	}
+	if err := r.inputs.open(ctx, &r.config); err != nil {
+		return err
+	}
+	r.pinned = r.config.Trigger.Kind == plan.AvailableNow && r.canPin()
+	r.active = true
+	r.record.Activate(r.inputs.descriptions(), r.sink.Describe())
+	from, refused := resume(facts, r.inputs.names())
+	if refused != nil {
+		return refused
+	}
+	if from.warn != "" {
+		r.log.Warn("the commit log has a gap", "why", from.warn)
+	}
+	r.startFrom(from)
+	r.log.Info("query runs", "batch", r.batch, "replay", from.replay)
+	return nil
+}
+
+// startFrom puts the run where it begins.
+func (r *run) startFrom(from resumption) {
+	session := map[string]string{partitionsKey: strconv.Itoa(r.config.Partitions)}
+	for key, value := range r.config.Pinned {
+		session[key] = value
+	}
+	if r.config.Partitions > 0 {
+		session[partitionsKey] = strconv.Itoa(r.config.Partitions)
+	}
+	r.confs = pin(session, from.confs)
+	r.marks = watermarks(r.config.Plan)
+	r.times = make([]eventTimes, len(r.marks))
+	r.watermark = newWatermark(r.confs[policyKey], len(r.marks), from.watermarkMs)
+	r.inputs.restore(from.start, from.end)
+	r.batch, r.held = from.batch, true
+	if from.replay {
+		r.replay = &fixed{timestampMs: from.timestampMs, watermarkMs: from.watermarkMs}
+	}
+}
+
+func (r *run) openLogs() error {
+	offsets, commits := below(r.config.Checkpoint, offsetsName), below(r.config.Checkpoint, commitsName)
+	offsets.FS = r.manager.stepped(offsets.FS, steppedFS{
+		written: StepOffsetsTemp, synced: StepOffsetsSynced, named: StepOffsetsNamed, durable: StepOffsetsDone,
+	})
+	var err error
+	if r.offsets, err = openBatchLog(offsets); err != nil {
+		return err
+	}
+	r.commits, err = openBatchLog(commits)
+	return err
+}
+
+// find reads what resume needs.
+func (r *run) find() (found, error) {
+	f := found{newest: r.offsets.latest(), commits: r.commits.latest()}
+	var err error
+	if f.newest >= 0 {
+		if f.offsets, err = r.readOffsets(f.newest); err != nil {
+			return f, err
+		}
+	}
+	if r.offsets.has(f.newest - 1) {
+		if f.before, err = r.readOffsets(f.newest - 1); err != nil {
+			return f, err
+		}
+	}
+	if f.commits >= 0 {
+		data, err := r.commits.read(f.commits)
+		if err != nil {
+			return f, fmt.Errorf("read commits/%d: %w", f.commits, err)
+		}
+		if f.commit, err = parseCommit(r.commits.path(f.commits), data); err != nil {
+			return f, err
+		}
+	}
+	f.state, err = hasFiles(below(r.config.Checkpoint, "state"))
+	return f, err
+}
+
+func (r *run) readOffsets(id int64) (*offsetEntry, error) {
+	data, err := r.offsets.read(id)
+	if err != nil {
+		return nil, fmt.Errorf("read offsets/%d: %w", id, err)
+	}
+	return parseOffsets(r.offsets.path(id), data)
+}
+
+func hasFiles(place connector.Place) (bool, error) {
+	infos, err := place.FS.List(place.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("list %s: %w", place.Dir, err)
+	}
+	return len(infos) > 0, nil
+}
+
+// canPin tells whether every source can name its end.
+func (r *run) canPin() bool {
+	for _, in := range r.inputs.list {
+		if _, ok := in.source.(connector.Pinner); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *run) partitions() int {
+	n, err := strconv.Atoi(r.confs[partitionsKey])
+	if err != nil || n < 1 {
+		return r.config.Partitions
+	}
+	return n
+}
+
+// pause waits for the next trigger.
+func (r *run) pause(ctx context.Context, started time.Time, out outcome) error {
+	now := time.Now()
+	gridded := r.config.Trigger.gridded()
+	if gridded && now.Sub(started) > r.config.Trigger.Every {
+		r.log.Warn("a batch took longer than the trigger's interval",
+			"batch", r.batch-1, "tookMs", now.Sub(started).Milliseconds(),
+			"intervalMs", r.config.Trigger.Every.Milliseconds())
+	}
+	if !gridded && out.ran {
+		return nil
+	}
+	next := r.config.Trigger.due(started)
+	if !gridded {
+		next = r.nextCheck(now)
+	}
+	timer := time.NewTimer(next.Sub(now))
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-r.wake:
+			if !gridded || r.isDraining() {
+				return nil
+			}
+		}
+	}
+}
+
+// nextCheck is when idle sources are asked again: when the first of them says,
+// but in time for the next idle event.
+func (r *run) nextCheck(now time.Time) time.Time {
+	next := now.Add(r.settings.idleEvery)
+	for _, in := range r.inputs.list {
+		at := now.Add(r.settings.pollEvery)
+		if source, ok := in.source.(connector.Waker); ok {
+			at = source.NextCheck(now)
+		}
+		if at.Before(next) {
+			next = at
+		}
+	}
+	// A source that names a past instant would make the loop spin.
+	if soonest := now.Add(time.Millisecond); next.Before(soonest) {
+		return soonest
+	}
+	return next
+}

@@ -1,0 +1,82 @@
+package stream
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/monitor"
+)
+
+// report records the progress of the batch at hand.
+func (r *run) report(started time.Time, at *fixed, wrote int64, spent *monitor.Durations) {
+	ended := time.Now()
+	spent.Add(monitor.TriggerExecution, ended.Sub(started))
+	r.record.Record(&monitor.Progress{
+		BatchID:   r.batch,
+		Durations: *spent,
+		EventTime: r.eventTime(at),
+		Sources:   r.sources(),
+		Sink:      monitor.Sink{Description: r.sink.Describe(), NumOutputRows: wrote},
+		Observed:  r.observed,
+	}, monitor.Trigger{Start: started, End: ended})
+}
+
+// reportIdle records a trigger that found nothing to do, if that is due.
+func (r *run) reportIdle(started time.Time, spent *monitor.Durations) {
+	ended := time.Now()
+	if !r.record.IdleDue(ended) {
+		return
+	}
+	spent.Add(monitor.TriggerExecution, ended.Sub(started))
+	idle := monitor.IdleTrigger{
+		Trigger: monitor.Trigger{Start: started, End: ended},
+		BatchID: r.batch, Durations: *spent, WatermarkMs: r.watermark.ms,
+		Sink: r.sink.Describe(),
+	}
+	for _, in := range r.inputs.list {
+		idle.Sources = append(idle.Sources, monitor.IdleSource{
+			Description: in.describe, Committed: string(in.start), Latest: string(in.latest),
+		})
+	}
+	r.record.Idle(idle)
+}
+
+func (r *run) sources() []monitor.Source {
+	out := make([]monitor.Source, len(r.inputs.list))
+	for i, in := range r.inputs.list {
+		out[i] = monitor.Source{
+			Description: in.describe,
+			StartOffset: string(in.start), EndOffset: string(in.end), LatestOffset: string(in.latest),
+			NumInputRows: in.rows.Load(),
+		}
+		if source, ok := in.source.(connector.Metered); ok {
+			out[i].Metrics = textMetrics(source.Metrics(in.end))
+		}
+	}
+	return out
+}
+
+func textMetrics(of map[string]string) []monitor.TextMetric {
+	out := make([]monitor.TextMetric, 0, len(of))
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		out = append(out, monitor.TextMetric{Name: name, Value: of[name]})
+	}
+	return out
+}
+
+// eventTime is that of the first watermark node that saw rows, as in Spark.
+func (r *run) eventTime(at *fixed) *monitor.EventTime {
+	if len(r.marks) == 0 {
+		return nil
+	}
+	e := &monitor.EventTime{WatermarkMs: at.watermarkMs}
+	for _, seen := range r.times {
+		if seen.count > 0 {
+			e.Rows = &monitor.EventTimeRange{MinMs: seen.min, AvgMs: int64(seen.mean), MaxMs: seen.max}
+			break
+		}
+	}
+	return e
+}

@@ -1,0 +1,50 @@
+package stream
+
+import "github.com/weir-dev/weir/internal/plan"
+
+// refuseStateful refuses plans that need state between batches, by the name of
+// the operator.
+func refuseStateful(n plan.Node) *plan.Error {
+	if !plan.Streaming(n) {
+		return nil
+	}
+	for _, c := range n.Children() {
+		if err := refuseStateful(c); err != nil {
+			return err
+		}
+	}
+	if what := stateful(n); what != "" {
+		return plan.Unsupported(what)
+	}
+	return nil
+}
+
+// stateful names what a node over a stream would keep state for, "" when it
+// keeps none. Nodes that are not known to be stateless count as stateful.
+func stateful(n plan.Node) string {
+	switch n := n.(type) {
+	case *plan.Scan, *plan.Project, *plan.Filter, *plan.SubqueryAlias, *plan.Watermark,
+		*plan.Observe, *plan.Generate, *plan.Repartition, *plan.Hint:
+		return ""
+	case *plan.SetOp:
+		if n.Kind == plan.Union && n.All {
+			return ""
+		}
+		return "a set operation without ALL on a stream"
+	case *plan.Join:
+		if plan.Streaming(n.Left) && plan.Streaming(n.Right) {
+			return "a join of two streams"
+		}
+		return ""
+	case *plan.Aggregate:
+		return "an aggregation over a stream"
+	case *plan.Dedup:
+		return "dropDuplicates on a stream"
+	case *plan.Limit:
+		return "a limit on a stream"
+	case *plan.Sort:
+		return "sorting a stream"
+	default:
+		return "this operator on a stream"
+	}
+}
