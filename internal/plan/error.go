@@ -82,6 +82,9 @@ func (e *Error) Error() string {
 	if e.State != "" {
 		b.WriteString(" SQLSTATE: " + e.State)
 	}
+	if e.Class == ClassParse && e.Origin != nil {
+		b.WriteString(e.Origin.Excerpt())
+	}
 	return b.String()
 }
 

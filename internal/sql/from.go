@@ -1,0 +1,406 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// anonymous is the name that Spark gives a query in FROM without one.
+const anonymous = "__auto_generated_subquery_name"
+
+// fromClause reads FROM relation, … and the views and pivots behind them.
+func (p *parser) fromClause() plan.Node {
+	start := p.i
+	p.expect("FROM")
+	in := p.relation()
+	for p.accept(",") {
+		in = &plan.Join{Left: in, Right: p.relation(), Origin: p.origin(start)}
+	}
+	for p.ahead("LATERAL", "VIEW") {
+		in = p.lateralView(in)
+	}
+	p.pivots()
+	return in
+}
+
+// relation reads a table, a query or a function, and what is joined to it.
+func (p *parser) relation() plan.Node {
+	if !p.enter() {
+		return &plan.OneRow{}
+	}
+	defer p.leave()
+	start := p.i
+	in := p.relationPrimary()
+	for p.err == nil {
+		p.pivots()
+		kind, tokens, ok := p.joinAhead()
+		if !ok {
+			return in
+		}
+		natural := p.at("NATURAL")
+		p.skip(tokens)
+		j := &plan.Join{Left: in, Kind: kind, Natural: natural}
+		j.Right = p.relationPrimary()
+		p.joinCriteria(j)
+		j.Origin = p.origin(start)
+		in = j
+	}
+	return in
+}
+
+// pivots refuses PIVOT and UNPIVOT.
+func (p *parser) pivots() {
+	for p.atAny("PIVOT", "UNPIVOT") && p.clauseAhead(0) {
+		start := p.i
+		word := p.cur().word
+		for !p.at("(") && p.cur().kind != tokEnd {
+			p.skip(1)
+		}
+		p.skipParentheses()
+		p.refuse(start, word+" in SQL")
+		p.tableAlias()
+	}
+}
+
+// skipParentheses skips "(" and everything up to its mate.
+func (p *parser) skipParentheses() {
+	if p.cur().mate == 0 {
+		p.i = len(p.toks) - 1
+		p.syntax("")
+		return
+	}
+	p.i = int(p.cur().mate) + 1
+}
+
+// joinAhead is the join that the next tokens begin and how many they are.
+func (p *parser) joinAhead() (kind plan.JoinType, tokens int, ok bool) {
+	n := 0
+	if p.at("NATURAL") {
+		n = 1
+	}
+	outer := func(kind plan.JoinType) (plan.JoinType, int, bool) {
+		n++
+		if p.peek(n).word == "OUTER" {
+			n++
+		}
+		return kind, n + 1, p.peek(n).word == "JOIN"
+	}
+	switch p.peek(n).word {
+	case "JOIN":
+		return plan.InnerJoin, n + 1, true
+	case "INNER":
+		return plan.InnerJoin, n + 2, p.peek(n+1).word == "JOIN"
+	case "CROSS":
+		return plan.CrossJoin, n + 2, p.peek(n+1).word == "JOIN"
+	case "LEFT":
+		switch p.peek(n + 1).word {
+		case "SEMI":
+			return plan.SemiJoin, n + 3, p.peek(n+2).word == "JOIN"
+		case "ANTI":
+			return plan.AntiJoin, n + 3, p.peek(n+2).word == "JOIN"
+		}
+		return outer(plan.LeftJoin)
+	case "RIGHT":
+		return outer(plan.RightJoin)
+	case "FULL":
+		return outer(plan.FullJoin)
+	case "SEMI":
+		return plan.SemiJoin, n + 2, p.peek(n+1).word == "JOIN"
+	case "ANTI":
+		return plan.AntiJoin, n + 2, p.peek(n+1).word == "JOIN"
+	default:
+		return 0, 0, false
+	}
+}
+
+func (p *parser) joinCriteria(j *plan.Join) {
+	switch {
+	case j.Natural:
+	case p.accept("ON"):
+		j.Cond = p.expr()
+	case p.accept("USING"):
+		j.Using = p.names()
+	}
+}
+
+// relationPrimary reads one relation with its alias.
+func (p *parser) relationPrimary() plan.Node {
+	start := p.i
+	if p.at("LATERAL") {
+		p.skip(1)
+		p.refuse(start, "LATERAL")
+	}
+	start = p.i
+	switch {
+	case p.at("("):
+		return p.parenthesisedRelation()
+	case p.at("VALUES") && p.startsExpr(1) && !p.aliasBehind(1):
+		return p.inlineTable()
+	case p.at("STREAM") && (p.peek(1).isName() && !p.clauseAhead(1) && !p.aliasWord(1) || p.peek(1).word == "("):
+		return p.streamRelation()
+	}
+	name := p.reference()
+	if p.at("(") && p.err == nil {
+		return p.tableFunction(start, name)
+	}
+	t := &plan.NamedTable{Name: name, Origin: p.origin(start)}
+	p.timeTravel()
+	if p.ahead("WITH", "(") {
+		p.skip(1)
+		t.Options = p.properties()
+	}
+	return p.finishRelation(start, t)
+}
+
+// aliasBehind reports whether the n-th token ahead is a plain name with
+// nothing of an expression behind it: FROM values v.
+func (p *parser) aliasBehind(n int) bool {
+	return p.peek(n).kind == tokWord && (p.peek(n).word == "" || p.peek(n).word == "AS" || joinWord(p.peek(n).word)) &&
+		!p.atAnyAt(n+1, "(", ".", "[")
+}
+
+// aliasWord reports whether the n-th token ahead is a word that cannot name
+// the table of STREAM.
+func (p *parser) aliasWord(n int) bool { return p.peek(n).word == "AS" || joinWord(p.peek(n).word) }
+
+// streamRelation reads STREAM t or STREAM(t).
+func (p *parser) streamRelation() plan.Node {
+	start := p.i
+	p.skip(1)
+	own := p.i
+	t := &plan.NamedTable{Streaming: true}
+	if p.accept("(") {
+		own = p.i
+		t.Name = p.name()
+		t.Origin = p.origin(own)
+		p.close()
+	} else {
+		t.Name = p.name()
+		t.Origin = p.origin(own)
+	}
+	if p.ahead("WITH", "(") {
+		p.skip(1)
+		t.Options = p.properties()
+	}
+	return p.finishRelation(start, t)
+}
+
+// timeTravel refuses VERSION AS OF and TIMESTAMP AS OF.
+func (p *parser) timeTravel() {
+	start, n := p.i, 0
+	if p.at("FOR") {
+		n = 1
+	}
+	if !p.atAnyAt(n, "VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME") ||
+		p.peek(n+1).word != "AS" || p.peek(n+2).word != "OF" {
+		return
+	}
+	p.skip(n + 3)
+	p.value(0)
+	p.refuse(start, "Reading an older version of a table in SQL")
+}
+
+// finishRelation reads what may follow a relation: TABLESAMPLE, WATERMARK, an
+// alias.
+func (p *parser) finishRelation(start int, in plan.Node) plan.Node {
+	if own := p.i; p.at("TABLESAMPLE") && p.clauseAhead(0) {
+		p.skip(1)
+		p.skipParentheses()
+		if p.accept("REPEATABLE") {
+			p.skipParentheses()
+		}
+		p.refuse(own, "TABLESAMPLE")
+	}
+	if p.at("WATERMARK") && p.clauseAhead(0) && !p.atAnyAt(1, "WHERE") {
+		in = p.watermark(in)
+	}
+	return p.aliased(start, in)
+}
+
+// watermark reads WATERMARK column DELAY OF interval.
+func (p *parser) watermark(in plan.Node) plan.Node {
+	p.skip(1)
+	column := p.namedExpr()
+	p.expectAll("DELAY", "OF")
+	if !p.at("INTERVAL") {
+		p.syntax("")
+		return in
+	}
+	own := p.i
+	delay := p.intervalLiteral()
+	if v, ok := intervalValue(delay); ok {
+		return plan.NewWatermark(in, column, intervalWords(v))
+	}
+	p.refuse(own, "A watermark's delay that is no constant")
+	return in
+}
+
+// intervalWords is an interval as text that ParseInterval reads.
+func intervalWords(v plan.Interval) string {
+	return strconv.Itoa(int(v.Months)) + " months " + strconv.Itoa(int(v.Days)) + " days " +
+		strconv.FormatInt(v.Micros, 10) + " microseconds"
+}
+
+// aliased reads an alias, if there is one, and names in by it.
+func (p *parser) aliased(start int, in plan.Node) plan.Node {
+	name, columns := p.tableAlias()
+	if name == "" {
+		return in
+	}
+	a := plan.NewAlias(in, name)
+	a.Columns, a.Origin = columns, p.origin(start)
+	return a
+}
+
+// tableAlias reads [AS] name [(columns)]; "" when there is none.
+func (p *parser) tableAlias() (name string, columns []string) {
+	switch {
+	case p.at("AS") && p.peek(1).isName() && !joinWord(p.peek(1).word):
+		p.skip(1)
+	case p.at("AS") && p.peek(1).kind != tokEnd && !p.clauseAhead(1) && !joinWord(p.peek(1).word):
+		p.skip(1)
+		p.syntax("")
+		return "", nil
+	case p.cur().isName() && !joinWord(p.cur().word) && (!p.clauseAhead(0) || p.columnsBehind()):
+	default:
+		return "", nil
+	}
+	name = p.strictIdent()
+	return name, p.optionalNames()
+}
+
+// columnsBehind reports whether the word of a clause is followed by nothing but
+// names in parentheses. Then Spark takes it for an alias with columns: FROM t
+// WHERE (a) filters nothing there, nor does it here.
+func (p *parser) columnsBehind() bool {
+	if !p.atAny("WHERE", "HAVING", "QUALIFY") || p.peek(1).word != "(" || p.peek(1).mate == 0 {
+		return false
+	}
+	end := int(p.peek(1).mate)
+	for i := p.i + 2; i < end; i++ {
+		if inName := (i-p.i)%2 == 0; inName != p.toks[i].isName() || !inName && p.toks[i].word != "," {
+			return false
+		}
+	}
+	if (end-p.i)%2 == 0 {
+		return false
+	}
+	behind := end + 1 - p.i
+	return p.peek(behind).kind == tokEnd || p.atAnyAt(behind, ")", ";", ",") || p.clauseAhead(behind)
+}
+
+func (p *parser) parenthesisedRelation() plan.Node {
+	start := p.i
+	if !p.queryAhead(1) {
+		p.skip(1)
+		in := p.relation()
+		p.close()
+		return p.finishRelation(start, in)
+	}
+	p.skip(1)
+	in := p.query()
+	p.close()
+	out := p.finishRelation(start, in)
+	if out == in {
+		a := plan.NewAlias(in, anonymous)
+		a.Origin = p.origin(start)
+		return a
+	}
+	return out
+}
+
+// tableFunction reads the arguments of a function in FROM.
+func (p *parser) tableFunction(start int, name []string) plan.Node {
+	p.skip(1)
+	f := &plan.TableFunction{Name: name}
+	if !p.at(")") {
+		p.list(func() {
+			own := p.i
+			if p.at("TABLE") && (p.peek(1).isName() || p.peek(1).word == "(") {
+				p.refuse(own, "A table as an argument of a function")
+				p.skip(1)
+				if p.at("(") {
+					p.skipParentheses()
+				} else {
+					p.name()
+				}
+				return
+			}
+			f.Args = append(f.Args, p.argument())
+		})
+	}
+	p.expect(")")
+	f.Origin = p.origin(start)
+	return p.finishRelation(start, f)
+}
+
+// inlineTable reads VALUES row, … [alias].
+func (p *parser) inlineTable() plan.Node {
+	start := p.i
+	p.skip(1)
+	t := &plan.InlineTable{}
+	p.list(func() { t.Rows = append(t.Rows, p.rowValues(p.expr())) })
+	name, columns := p.tableAlias()
+	t.Origin = p.origin(start)
+	t.Names = columns
+	width := len(t.Rows[0])
+	if columns == nil {
+		for i := range width {
+			t.Names = append(t.Names, "col"+strconv.Itoa(i+1))
+		}
+	}
+	for i, row := range t.Rows {
+		if len(row) != len(t.Names) {
+			p.mistake(start, "INVALID_INLINE_TABLE.NUM_COLUMNS_MISMATCH",
+				"Row "+strconv.Itoa(i+1)+" of VALUES has "+strconv.Itoa(len(row))+" columns, not "+
+					strconv.Itoa(len(t.Names))+".",
+				"expectedNumCols", strconv.Itoa(len(t.Names)), "actualNumCols", strconv.Itoa(len(row)),
+				"rowIndex", strconv.Itoa(i))
+			break
+		}
+	}
+	if name == "" {
+		return t
+	}
+	a := plan.NewAlias(t, name)
+	a.Origin = t.Origin
+	return a
+}
+
+// lateralView reads LATERAL VIEW [OUTER] f(args) name [AS columns].
+func (p *parser) lateralView(in plan.Node) plan.Node {
+	p.skip(2)
+	outer := p.at("OUTER") && p.peek(1).isName()
+	if outer {
+		p.skip(1)
+	}
+	start := p.i
+	name := []string{p.ident()}
+	for p.accept(".") {
+		name = append(name, p.ident())
+	}
+	p.expect("(")
+	var args []plan.Expr
+	if !p.at(")") {
+		p.list(func() { args = append(args, p.expr()) })
+	}
+	p.expect(")")
+	f := &plan.UnresolvedFunction{Name: name, Args: args, Origin: p.origin(start)}
+	g := plan.NewGenerate(in, f, outer)
+	g.Qualifier = strings.ToLower(p.ident())
+	switch {
+	case p.at("AS") && p.peek(1).isName():
+		p.skip(1)
+		fallthrough
+	case p.cur().isName() && !p.clauseAhead(0) && !p.joinFollows():
+		p.list(func() { g.Names = append(g.Names, p.ident()) })
+	}
+	return g
+}
+
+func (p *parser) joinFollows() bool {
+	_, _, ok := p.joinAhead()
+	return ok
+}
