@@ -49,8 +49,9 @@ func (unresolved) Nullable() bool { panic("nullability of an unresolved expressi
 // Literal is a constant.
 type Literal struct {
 	leaf
-	Value Value
-	Of    Type
+	Value  Value
+	Of     Type
+	Origin *Origin // errors about ordinals and limits show it
 }
 
 // Lit is a constant of a type; a nil value is NULL.

@@ -42,8 +42,10 @@ var templates = map[string]string{
 }
 
 type sqlWriter struct {
-	b    strings.Builder
-	zone *time.Location
+	b         strings.Builder
+	zone      *time.Location
+	qualified bool // columns with their qualifiers, constants as SQL
+	tree      bool // columns with their ids, every cast
 }
 
 func (w *sqlWriter) expr(e Expr) {
@@ -51,7 +53,7 @@ func (w *sqlWriter) expr(e Expr) {
 	case *Literal:
 		w.literal(n)
 	case *Attribute:
-		w.b.WriteString(n.Name)
+		w.attribute(n)
 	case *Alias:
 		w.alias(n)
 	case *Cast:
@@ -78,6 +80,9 @@ func (w *sqlWriter) expr(e Expr) {
 func (w *sqlWriter) unresolved(e Expr) {
 	switch n := e.(type) {
 	case *UnresolvedAttribute:
+		if w.tree {
+			w.b.WriteByte('\'')
+		}
 		w.b.WriteString(attributeText(n.Parts))
 	case *UnresolvedFunction:
 		w.unresolvedCall(n)
@@ -101,6 +106,15 @@ func (w *sqlWriter) unresolved(e Expr) {
 		w.b.WriteString("posparameter(" + strconv.Itoa(n.Index) + ")")
 	case *UnresolvedRegex:
 		w.b.WriteString(n.Pattern)
+	case *TypedLiteral:
+		w.b.WriteString(n.Of.SQL() + " '" + n.Text + "'")
+	case *Lambda:
+		w.b.WriteString("lambdafunction(")
+		w.expr(n.Body)
+		w.b.WriteString(", " + strings.Join(n.Params, ", ") + ")")
+	case *WindowCall:
+		w.expr(n.Function)
+		w.b.WriteString(" OVER (...)")
 	default:
 		w.b.WriteString("expression()")
 	}
@@ -129,10 +143,14 @@ func attributeText(parts []string) string {
 
 func (w *sqlWriter) alias(n *Alias) {
 	w.expr(n.Child)
-	if n.Generated {
+	if n.Generated && !w.qualified && !w.tree {
 		return
 	}
 	w.b.WriteString(" AS ")
+	if w.tree && len(n.Names) == 1 {
+		w.treeAttribute(n.Names[0], n.ID)
+		return
+	}
 	if len(n.Names) == 1 {
 		w.b.WriteString(QuoteIfNeeded(n.Names[0]))
 		return
@@ -145,6 +163,12 @@ func (w *sqlWriter) alias(n *Alias) {
 }
 
 func (w *sqlWriter) cast(n *Cast) {
+	if w.tree {
+		w.b.WriteString("cast(")
+		w.expr(n.Child)
+		w.b.WriteString(" as " + n.To.Simple() + ")")
+		return
+	}
 	if n.Implicit {
 		w.expr(n.Child)
 		return
@@ -317,4 +341,30 @@ func (w *sqlWriter) subquery(n *Subquery) {
 		}
 		w.b.WriteString(" IN (listquery()))")
 	}
+}
+
+// QualifiedText is an expression as Expression.sql writes it in a few errors:
+// columns with their qualifiers and constants as SQL literals.
+func QualifiedText(e Expr, zone *time.Location) string {
+	if zone == nil {
+		zone = time.UTC
+	}
+	w := sqlWriter{zone: zone, qualified: true}
+	w.expr(e)
+	return w.b.String()
+}
+
+func (w *sqlWriter) attribute(a *Attribute) {
+	if w.tree {
+		w.treeAttribute(a.Name, a.ID)
+		return
+	}
+	if !w.qualified {
+		w.b.WriteString(a.Name)
+		return
+	}
+	for _, q := range a.Qualifier {
+		w.b.WriteString(QuoteIfNeeded(q) + ".")
+	}
+	w.b.WriteString(QuoteIfNeeded(a.Name))
 }

@@ -15,6 +15,10 @@ func (w *sqlWriter) literal(l *Literal) {
 		w.b.WriteString("NULL")
 		return
 	}
+	if w.qualified && l.Of.Kind != KindInt {
+		w.b.WriteString(w.quoted(l.Value, l.Of))
+		return
+	}
 	switch v := l.Value.(type) {
 	case string:
 		w.b.WriteString(v)

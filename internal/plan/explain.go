@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ExplainText is the text of EXPLAIN: the sections that Spark shows in a mode, with
+// weir's tree in them. There is one tree after analysis, so it stands in every
+// section but the first. parsed may be nil when it is not at hand.
+func ExplainText(parsed, resolved Node, mode ExplainMode) string {
+	tree := NodeText(resolved)
+	switch mode {
+	case ExplainExtended:
+		first := tree
+		if parsed != nil {
+			first = NodeText(parsed)
+		}
+		return "== Parsed Logical Plan ==\n" + first +
+			"\n== Analyzed Logical Plan ==\n" + outputText(resolved) + tree +
+			"\n== Optimized Logical Plan ==\n" + tree +
+			"\n== Physical Plan ==\n" + tree
+	case ExplainCost:
+		return "== Optimized Logical Plan ==\n" + tree + "\n== Physical Plan ==\n" + tree
+	case ExplainCodegen:
+		return "Found 0 WholeStageCodegen subtrees.\n"
+	default:
+		return "== Physical Plan ==\n" + tree
+	}
+}
+
+// outputText is the line of columns above an analyzed plan.
+func outputText(n Node) string {
+	parts := make([]string, 0, 8)
+	for _, a := range n.Output() {
+		parts = append(parts, a.Name+": "+a.Of.Simple())
+	}
+	return strings.Join(parts, ", ") + "\n"
+}
+
+// NodeText draws a tree of nodes, resolved or not, one a line.
+func NodeText(n Node) string {
+	var b strings.Builder
+	writeNode(&b, n, "", "")
+	return b.String()
+}
+
+func writeNode(b *strings.Builder, n Node, first, rest string) {
+	b.WriteString(first + nodeLine(n) + "\n")
+	children := n.Children()
+	for i, c := range children {
+		if i == len(children)-1 {
+			writeNode(b, c, rest+"+- ", rest+"   ")
+		} else {
+			writeNode(b, c, rest+":- ", rest+":  ")
+		}
+	}
+}
+
+// TreeText is an expression as it stands in a tree: columns with their ids.
+func TreeText(e Expr) string {
+	w := sqlWriter{zone: time.UTC, tree: true}
+	w.expr(e)
+	return w.b.String()
+}
+
+func treeList[E Expr](list []E) string {
+	parts := make([]string, len(list))
+	for i, e := range list {
+		parts[i] = TreeText(e)
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// nodeLine is a node without its children, as Spark prints it.
+func nodeLine(n Node) string {
+	switch n := n.(type) {
+	case *Project:
+		return mark(n.Exprs...) + "Project " + treeList(n.Exprs)
+	case *Filter:
+		return mark(n.Cond) + "Filter " + TreeText(n.Cond)
+	case *Having:
+		return "'UnresolvedHaving " + TreeText(n.Cond)
+	case *Aggregate:
+		return mark(append(append([]Expr{}, n.Group...), n.Exprs...)...) +
+			"Aggregate " + treeList(n.Group) + ", " + treeList(n.Exprs)
+	case *Join:
+		return joinLine(n)
+	case *SetOp:
+		return setLine(n)
+	case *Sort:
+		return "Sort " + treeList(n.Orders) + ", " + strconv.FormatBool(n.Global)
+	case *Limit:
+		return limitLine(n)
+	case *Dedup:
+		return dedupLine(n)
+	case *Generate:
+		return fmt.Sprintf("Generate %s, %t, %s", TreeText(n.Generator), n.Outer, treeList(n.Attrs))
+	case *Watermark:
+		return "EventTimeWatermark " + TreeText(n.Column) + ", " + n.Delay
+	case *Observe:
+		return "CollectMetrics " + n.Name + ", " + treeList(n.Metrics)
+	case *Repartition:
+		return fmt.Sprintf("RepartitionByExpression %s, %d", treeList(n.Exprs), n.Count)
+	default:
+		return leafLine(n)
+	}
+}
+
+// mark is the quote that Spark puts before unresolved nodes.
+func mark(list ...Expr) string {
+	for _, e := range list {
+		if !Resolved(e) {
+			return "'"
+		}
+	}
+	return ""
+}
+
+func joinLine(n *Join) string {
+	line := "Join " + n.Kind.String()
+	switch {
+	case n.Natural:
+		line = "'Join Natural" + n.Kind.String()
+	case len(n.Using) > 0:
+		line = "'Join Using" + n.Kind.String() + " [" + strings.Join(n.Using, ", ") + "]"
+	case n.Cond != nil:
+		line = mark(n.Cond) + line + ", " + TreeText(n.Cond)
+	}
+	return line
+}
+
+func setLine(n *SetOp) string {
+	switch n.Kind {
+	case Union:
+		if !n.All {
+			return "Distinct Union"
+		}
+		return "Union"
+	case Intersect:
+		return fmt.Sprintf("Intersect All %t", n.All)
+	default:
+		return fmt.Sprintf("Except All %t", n.All)
+	}
+}
+
+func limitLine(n *Limit) string {
+	var parts []string
+	if n.Count != nil {
+		name := "GlobalLimit "
+		if n.Tail {
+			name = "Tail "
+		}
+		parts = append(parts, name+TreeText(n.Count))
+	}
+	if n.Skip != nil {
+		parts = append(parts, "Offset "+TreeText(n.Skip))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func dedupLine(n *Dedup) string {
+	name := "Deduplicate "
+	if n.WithinWatermark {
+		name = "DeduplicateWithinWatermark "
+	}
+	if n.Keys == nil {
+		return "'" + name + "[" + strings.Join(n.Columns, ", ") + "]"
+	}
+	return name + treeList(n.Keys)
+}
+
+func leafLine(n Node) string {
+	switch n := n.(type) {
+	case *Scan:
+		return scanLine(n)
+	case *LocalData:
+		return "LocalRelation " + treeList(n.Attrs)
+	case *Range:
+		return fmt.Sprintf("Range (%d, %d, step=%d)", n.Start, n.End, n.Step)
+	case *OneRow:
+		return "OneRowRelation"
+	case *NamedTable:
+		return fmt.Sprintf("'UnresolvedRelation [%s], [], %t", strings.Join(n.Name, ", "), n.Streaming)
+	case *Read:
+		return "'UnresolvedDataSource format: " + n.Format
+	case *SubqueryAlias:
+		return "'SubqueryAlias " + strings.Join(n.Name, ".")
+	case *TableFunction:
+		return "'UnresolvedTableValuedFunction [" + strings.Join(n.Name, ", ") + "], " + treeList(n.Args)
+	case *InlineTable:
+		return fmt.Sprintf("'UnresolvedInlineTable [%s], %d rows", strings.Join(n.Names, ", "), len(n.Rows))
+	default:
+		name := strings.TrimPrefix(fmt.Sprintf("%T", n), "*")
+		return "'" + name[strings.LastIndexByte(name, '.')+1:]
+	}
+}
+
+func scanLine(n *Scan) string {
+	var b strings.Builder
+	if n.Streaming {
+		b.WriteString("StreamingRelation ")
+	} else {
+		b.WriteString("Scan ")
+	}
+	b.WriteString(n.Relation.Format)
+	if n.Relation.Table != nil {
+		b.WriteString(" " + n.Relation.Table.String())
+	}
+	for _, p := range n.Relation.Paths {
+		b.WriteString(" " + p)
+	}
+	b.WriteString(" " + treeList(n.Attrs))
+	return b.String()
+}
+
+// treeAttribute is a column as it stands in a tree.
+func (w *sqlWriter) treeAttribute(name string, id ExprID) {
+	w.b.WriteString(name + "#" + strconv.FormatInt(int64(id), 10))
+}
