@@ -31,7 +31,7 @@ func TestTreeStringIsPrintSchema(t *testing.T) {
 			continue
 		}
 		for i, f := range schema.Fields {
-			if f.Name == "collated" { // the JSON keeps collations in metadata
+			if f.Name == "collated" { // the JSON keeps collations in metadata, and the text has none
 				schema.Fields[i].Type.Collation = "UNICODE_CI"
 			}
 		}

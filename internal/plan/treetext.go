@@ -27,7 +27,7 @@ func writeFields(b *strings.Builder, t Type, prefix string, depth int) {
 	}
 	for _, f := range t.Fields {
 		name := metaCharacters.Replace(f.Name)
-		fmt.Fprintf(b, "%s-- %s: %s (nullable = %t)\n", prefix, name, f.Type.Tree(), f.Nullable)
+		fmt.Fprintf(b, "%s-- %s: %s (nullable = %t)\n", prefix, name, treeName(f.Type), f.Nullable)
 		writeParts(b, f.Type, prefix+"    |", depth-1)
 	}
 }
@@ -38,14 +38,22 @@ func writeParts(b *strings.Builder, t Type, prefix string, depth int) {
 	}
 	switch t.Kind {
 	case KindArray:
-		fmt.Fprintf(b, "%s-- element: %s (containsNull = %t)\n", prefix, t.Elem.Tree(), t.ContainsNull)
+		fmt.Fprintf(b, "%s-- element: %s (containsNull = %t)\n", prefix, treeName(*t.Elem), t.ContainsNull)
 		writeParts(b, *t.Elem, prefix+"    |", depth-1)
 	case KindMap:
-		fmt.Fprintf(b, "%s-- key: %s\n", prefix, t.Key.Tree())
+		fmt.Fprintf(b, "%s-- key: %s\n", prefix, treeName(*t.Key))
 		writeParts(b, *t.Key, prefix+"    |", depth-1)
-		fmt.Fprintf(b, "%s-- value: %s (valueContainsNull = %t)\n", prefix, t.Elem.Tree(), t.ContainsNull)
+		fmt.Fprintf(b, "%s-- value: %s (valueContainsNull = %t)\n", prefix, treeName(*t.Elem), t.ContainsNull)
 		writeParts(b, *t.Elem, prefix+"    |", depth-1)
 	case KindStruct:
 		writeFields(b, t, prefix, depth)
 	}
+}
+
+// treeName is Type.Tree without the collation, which printSchema leaves out.
+func treeName(t Type) string {
+	if t.Kind == KindString {
+		return "string"
+	}
+	return t.Tree()
 }
