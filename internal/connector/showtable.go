@@ -74,11 +74,10 @@ func (t *showTable) String() string {
 	}
 	rule()
 	if t.more {
-		rows := " rows\n"
-		if t.limit == 1 {
-			rows = " row\n"
+		b.WriteString("only showing top " + strconv.Itoa(t.limit) + " row")
+		if t.limit != 1 {
+			b.WriteByte('s')
 		}
-		b.WriteString("only showing top " + strconv.Itoa(t.limit) + rows)
 	}
 	return b.String()
 }
