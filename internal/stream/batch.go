@@ -51,7 +51,7 @@ type run struct {
 	inputs  *inputs
 	offsets *batchLog
 	commits *batchLog
-	program Program
+	program *exec.Program
 	confs   map[string]string // pinned
 	active  bool              // past initialization
 
@@ -65,13 +65,16 @@ type run struct {
 
 	status monitor.Status
 
-	seen     sync.Mutex // guards what rows leave behind on their way
-	times    []eventTimes
+	seen     sync.Mutex        // guards what rows leave behind on their way
+	times    []exec.EventTimes // of each mark
 	observed []monitor.Observation
 }
 
 // fixed is what offsets/N says of a batch beside its ranges.
-type fixed struct{ timestampMs, watermarkMs int64 }
+type fixed struct {
+	timestampMs, watermarkMs int64
+	replay                   bool
+}
 
 // show replaces the status text and keeps the flags.
 func (r *run) show(message string) {
@@ -302,7 +305,7 @@ func (r *run) plan(at *fixed) error {
 	if r.program != nil {
 		return nil
 	}
-	program, err := r.manager.compile(r.config.Plan, r.eval(at))
+	program, err := exec.Build(r.config.Plan, r.eval(at))
 	if err != nil {
 		return err
 	}
@@ -327,14 +330,18 @@ func (r *run) addBatch(ctx context.Context, at *fixed) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
+		if holds && !at.replay {
+			return 0, illegalState("%s holds batch %d already, which this checkpoint has not run: it belongs to "+
+				"another query or to a lost checkpoint, and writing on would drop rows", r.sink.Describe(), r.batch)
+		}
 		if holds {
-			r.log.Warn("the sink holds this batch already, it is skipped", "batch", r.batch)
+			r.log.Info("the sink holds the replayed batch, it is skipped", "batch", r.batch)
 			return monitor.UncountedRows, nil
 		}
 	}
 	r.held = false // from here on the sink holds what this run wrote
 	rows := r.program.Run(ctx, &exec.Run{
-		Eval: r.eval(at), Open: r.openScan, Observe: r.observe,
+		Eval: r.eval(at), Open: r.openScan, Observe: r.observe, EventTimes: r.eventTimes,
 		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism,
 	})
 	return r.sink.Write(ctx, connector.Batch{ID: r.batch, Rows: r.watched(rows)})

@@ -52,6 +52,4 @@ type Options struct {
 	// Crash is called at the steps of a batch, see Steps; cmd kills the process
 	// in it when WEIR_CRASH_AT says so. Nil does nothing.
 	Crash func(step string)
-	// Compile makes the program of a plan.
-	Compile Compile
 }

@@ -53,12 +53,14 @@ func splitLog(file string, data []byte, newest int) (version int, lines []string
 	version, err = strconv.Atoi(strings.TrimPrefix(head, "v"))
 	if !strings.HasPrefix(head, "v") || err != nil || version < 1 {
 		return 0, nil, logError(file, plan.NewError(plan.ClassJavaState, "MALFORMED_LOG_FILE",
-			fmt.Sprintf("the log begins with %q where its version should stand.", head), "text", head))
+			fmt.Sprintf("the log begins with %.40q where its version should stand.", head), "text", head))
 	}
 	if version > newest {
-		return 0, nil, logError(file, plan.NewError(plan.ClassJavaState, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
-			fmt.Sprintf("the log has version %s, and v%d is the newest that is known.", head, newest),
-			"maxSupportedVersion", fmt.Sprintf("v%d", newest), "version", head))
+		known := fmt.Sprintf("v%d", newest)
+		const condition = "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION"
+		return 0, nil, logError(file, plan.NewError(plan.ClassJavaState, condition,
+			fmt.Sprintf("the log has version %s, and %s is the newest that is known.", head, known),
+			"maxSupportedVersion", known, "version", head))
 	}
 	if more {
 		lines = strings.Split(body, "\n")

@@ -105,8 +105,9 @@ func (r *run) describe() string {
 		state = "ACTIVE"
 	}
 	fmt.Fprintf(&b, "[id = %s, runId = %s]\n", r.id, r.runID)
-	fmt.Fprintf(&b, "Current Committed Offsets: %s\n", r.offsetText(func(in *input) connector.Offset { return in.start }))
-	fmt.Fprintf(&b, "Current Available Offsets: %s\n", r.offsetText(func(in *input) connector.Offset { return in.end }))
+	committed := r.offsetText(func(in *input) connector.Offset { return in.start })
+	available := r.offsetText(func(in *input) connector.Offset { return in.end })
+	fmt.Fprintf(&b, "Current Committed Offsets: %s\nCurrent Available Offsets: %s\n", committed, available)
 	fmt.Fprintf(&b, "\nCurrent State: %s\nThread State: RUNNABLE", state)
 	if r.active && r.config.Explain != nil {
 		b.WriteString("\n\nLogical Plan:\n" + r.config.Explain(r.config.Plan, false) + "\n")

@@ -145,10 +145,17 @@ func (in *inputs) names() []string {
 
 // restore sets the bounds of the batch at hand; both are in the order of the
 // logs' lines.
-func (in *inputs) restore(start, end []connector.Offset) {
+func (in *inputs) restore(start, end []connector.Offset) error {
+	known := make([]bool, len(in.list))
 	for i, slot := range in.slots {
-		in.list[slot].start, in.list[slot].end = start[i], end[i]
+		from := in.list[slot]
+		if known[slot] && (from.start != start[i] || from.end != end[i]) {
+			return assertion(fmt.Sprintf("%s is read in several places, for which the checkpoint has "+
+				"different offsets: it was written by another query.", from.describe))
+		}
+		from.start, from.end, known[slot] = start[i], end[i], true
 	}
+	return nil
 }
 
 // logged are the ends in the order of the logs' lines.

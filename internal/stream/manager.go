@@ -21,7 +21,6 @@ type Manager struct {
 	registry *monitor.Registry
 	log      *slog.Logger
 	crash    func(step string)
-	compile  Compile
 
 	mu     sync.Mutex
 	active map[string]*Query  // by query id
@@ -35,7 +34,7 @@ type queryName struct{ session, name string }
 // NewManager returns a manager without queries.
 func NewManager(reg *monitor.Registry, o Options) *Manager {
 	m := &Manager{
-		registry: reg, log: o.Log, crash: o.Crash, compile: o.Compile,
+		registry: reg, log: o.Log, crash: o.Crash,
 		active: map[string]*Query{}, names: map[queryName]bool{},
 	}
 	if m.log == nil {

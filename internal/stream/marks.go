@@ -1,17 +1,31 @@
 package stream
 
-import "github.com/weir-dev/weir/internal/plan"
+import (
+	"slices"
 
-// watermarks lists the watermark nodes of a plan, parents first.
+	"github.com/weir-dev/weir/internal/exec"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// watermarks lists the watermark nodes of a plan, parents first. One that
+// stands in several places is one.
 func watermarks(n plan.Node) []*plan.Watermark {
 	var out []*plan.Watermark
 	plan.WalkNodes(n, func(n plan.Node) bool {
-		if w, ok := n.(*plan.Watermark); ok {
+		if w, ok := n.(*plan.Watermark); ok && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 		return true
 	})
 	return out
+}
+
+// eventTimes adds what passed a watermark node.
+func (r *run) eventTimes(w *plan.Watermark, seen exec.EventTimes) {
+	i := slices.Index(r.marks, w)
+	r.seen.Lock()
+	defer r.seen.Unlock()
+	r.times[i] = r.times[i].Merge(seen)
 }
 
 // checkMarks refuses a watermark below another one, as Spark does: not at the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -35,13 +36,15 @@ func (r *run) open(ctx context.Context) error {
 	if from.warn != "" {
 		r.log.Warn("the commit log has a gap", "why", from.warn)
 	}
-	r.startFrom(from)
+	if err := r.startFrom(from); err != nil {
+		return err
+	}
 	r.log.Info("query runs", "batch", r.batch, "replay", from.replay)
 	return nil
 }
 
 // startFrom puts the run where it begins.
-func (r *run) startFrom(from resumption) {
+func (r *run) startFrom(from resumption) error {
 	session := map[string]string{partitionsKey: strconv.Itoa(r.config.Partitions)}
 	for key, value := range r.config.Pinned {
 		session[key] = value
@@ -51,13 +54,13 @@ func (r *run) startFrom(from resumption) {
 	}
 	r.confs = pin(session, from.confs)
 	r.marks = watermarks(r.config.Plan)
-	r.times = make([]eventTimes, len(r.marks))
+	r.times = make([]exec.EventTimes, len(r.marks))
 	r.watermark = newWatermark(r.confs[policyKey], len(r.marks), from.watermarkMs)
-	r.inputs.restore(from.start, from.end)
 	r.batch, r.held = from.batch, true
 	if from.replay {
-		r.replay = &fixed{timestampMs: from.timestampMs, watermarkMs: from.watermarkMs}
+		r.replay = &fixed{timestampMs: from.timestampMs, watermarkMs: from.watermarkMs, replay: true}
 	}
+	return r.inputs.restore(from.start, from.end)
 }
 
 func (r *run) openLogs() error {

@@ -225,8 +225,11 @@ func (q *Query) Explain(extended bool) string {
 	q.mu.Lock()
 	planned := q.planned
 	q.mu.Unlock()
-	if !planned || q.config.Explain == nil {
+	if !planned {
 		return "No physical plan. Waiting for data."
+	}
+	if q.config.Explain == nil {
+		return ""
 	}
 	return q.config.Explain(q.config.Plan, extended)
 }

@@ -73,8 +73,9 @@ func (r *run) eventTime(at *fixed) *monitor.EventTime {
 	}
 	e := &monitor.EventTime{WatermarkMs: at.watermarkMs}
 	for _, seen := range r.times {
-		if seen.count > 0 {
-			e.Rows = &monitor.EventTimeRange{MinMs: seen.min, AvgMs: int64(seen.mean), MaxMs: seen.max}
+		if seen.Count > 0 {
+			mean := seen.Sum / float64(seen.Count)
+			e.Rows = &monitor.EventTimeRange{MinMs: seen.Min, AvgMs: int64(mean), MaxMs: seen.Max}
 			break
 		}
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
-	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
@@ -111,7 +110,9 @@ func (s *countSource) Advance(_ context.Context, upTo connector.Offset) error {
 	return nil
 }
 
-func (s *countSource) Pin(context.Context) (connector.Offset, error) { return position(s.tape.len()), nil }
+func (s *countSource) Pin(context.Context) (connector.Offset, error) {
+	return position(s.tape.len()), nil
+}
 
 func (s *countSource) Close() error { return nil }
 
@@ -223,6 +224,13 @@ type fileSink struct {
 	place connector.Place
 	skips bool // says what it holds before anything is computed
 	hold  chan struct{}
+	wrote *[]wrote
+}
+
+// wrote is a batch that a sink was given, whether or not it got to keep it.
+type wrote struct {
+	id   int64
+	rows string
 }
 
 func (s *fileSink) Describe() string { return "Files[" + s.place.Dir + "]" }
@@ -245,6 +253,9 @@ func (s *fileSink) Write(ctx context.Context, b connector.Batch) (int64, error) 
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
+	}
+	if s.wrote != nil {
+		*s.wrote = append(*s.wrote, wrote{b.ID, string(out)})
 	}
 	if err := vfs.MkdirDurable(s.place.FS, s.place.Dir); err != nil {
 		return 0, err
@@ -296,37 +307,17 @@ func contents(t testing.TB, place connector.Place) [][]int64 {
 	return out
 }
 
-// passing runs plans of scans, unions and watermarks: rows pass unchanged.
-type passing struct{ n plan.Node }
-
-func compilePassing(n plan.Node, _ *function.Env) (Program, error) { return passing{n}, nil }
-
-func (p passing) Run(ctx context.Context, r *exec.Run) chunk.Rows { return pass(ctx, p.n, r) }
-
-func pass(ctx context.Context, n plan.Node, r *exec.Run) chunk.Rows {
-	if s, ok := n.(*plan.Scan); ok {
-		return r.Open(ctx, s)
-	}
-	return func(yield func(*chunk.Chunk, error) bool) {
-		for _, child := range n.Children() {
-			for c, err := range pass(ctx, child, r) {
-				if !yield(c, err) {
-					return
-				}
-			}
-		}
-	}
-}
+var ids plan.IDs
 
 func scanOf(name string) *plan.Scan {
 	return &plan.Scan{
 		Relation: plan.Relation{Format: name}, Streaming: true,
-		Attrs: []*plan.Attribute{{Name: "v", Of: plan.Long, ID: 1}},
+		Attrs: []*plan.Attribute{{Name: "v", Of: plan.Long, ID: ids.Next()}},
 	}
 }
 
 func unionOf(scans ...*plan.Scan) plan.Node {
-	u := &plan.SetOp{Kind: plan.Union, All: true, Attrs: scans[0].Attrs}
+	u := &plan.SetOp{Kind: plan.Union, All: true, Attrs: []*plan.Attribute{{Name: "v", Of: plan.Long, ID: ids.Next()}}}
 	for _, s := range scans {
 		u.Inputs = append(u.Inputs, s)
 	}
@@ -342,6 +333,7 @@ type rig struct {
 	noPin   bool
 	skips   bool
 	hold    chan struct{}
+	wrote   *[]wrote
 	fail    func(from, to int64) error
 	plan    plan.Node
 	trigger Trigger
@@ -387,7 +379,7 @@ func (r *rig) config() Config {
 	return Config{
 		Name: r.name, Plan: r.plan, Trigger: r.trigger, Checkpoint: r.checkpoint(),
 		OpenSink: func(context.Context, string) (connector.Sink, error) {
-			sink := &fileSink{place: r.out(), hold: r.hold}
+			sink := &fileSink{place: r.out(), hold: r.hold, wrote: r.wrote}
 			if r.skips {
 				return skipSink{sink}, nil
 			}
@@ -395,7 +387,7 @@ func (r *rig) config() Config {
 		},
 		Format: func(string) (*connector.Format, bool) { return format, true },
 		Env: &connector.Env{
-			Eval: &function.Env{Zone: time.UTC},
+			Eval: &function.Env{ANSI: true, Zone: time.UTC, Conf: func(string) string { return "" }},
 			Conf: func(key string) string { return r.conf[key] },
 		},
 		Partitions: 4, SessionID: "s", Bus: r.bus, Explain: r.explain,
@@ -406,7 +398,7 @@ func (r *rig) start() (*Query, error) {
 	if r.manager == nil {
 		r.registry = monitor.NewRegistry()
 		r.manager = NewManager(r.registry, Options{
-			Log: slog.New(slog.DiscardHandler), Crash: r.crash, Compile: compilePassing,
+			Log: slog.New(slog.DiscardHandler), Crash: r.crash,
 		})
 	}
 	return r.manager.Start(context.Background(), r.config())

@@ -1,24 +1,6 @@
 package stream
 
-import "math"
-
-// eventTimes sums up the event times that passed one watermark node in one
-// batch, in Unix milliseconds. A NULL counts as 0, as in Spark.
-type eventTimes struct {
-	count    int64
-	min, max int64
-	mean     float64
-}
-
-// add folds n times whose mean is known. n is positive.
-func (e *eventTimes) add(n, lo, hi int64, mean float64) {
-	if e.count == 0 {
-		e.min, e.max = math.MaxInt64, math.MinInt64
-	}
-	e.min, e.max = min(e.min, lo), max(e.max, hi)
-	e.count += n
-	e.mean += (mean - e.mean) * float64(n) / float64(e.count)
-}
+import "github.com/weir-dev/weir/internal/exec"
 
 // watermark tracks how far event time has safely advanced.
 //
@@ -40,15 +22,15 @@ func newWatermark(policy string, n int, ms int64) watermark {
 }
 
 // advance moves over a batch: what each node saw, and the nodes' delays.
-func (w watermark) advance(seen []eventTimes, delaysMs []int64) watermark {
+func (w watermark) advance(seen []exec.EventTimes, delaysMs []int64) watermark {
 	if len(w.nodes) == 0 {
 		return w
 	}
 	next := watermark{newest: w.newest, ms: w.ms, nodes: make([]int64, len(w.nodes))}
 	copy(next.nodes, w.nodes)
 	for i, s := range seen {
-		if s.count > 0 {
-			next.nodes[i] = max(next.nodes[i], s.max-delaysMs[i])
+		if s.Count > 0 {
+			next.nodes[i] = max(next.nodes[i], s.Max-delaysMs[i])
 		}
 	}
 	chosen := next.nodes[0]
