@@ -481,10 +481,13 @@ func (n *Limit) WithChildren(c []Node) Node { return &Limit{over(c[0]), n.Count,
 // Output is the input's columns.
 func (n *Limit) Output() []*Attribute { return n.Input.Output() }
 
-// Dedup keeps one row of each key. Without columns all are the key.
+// Dedup keeps one row of each key. AllColumns stands for dropDuplicates() and
+// distinct() of a DataFrame. With neither columns nor AllColumns it is SELECT
+// DISTINCT, which is an aggregation: a stream tells the difference.
 type Dedup struct {
 	unary
 	Columns         []string
+	AllColumns      bool
 	Keys            []*Attribute // given by analysis
 	WithinWatermark bool
 }

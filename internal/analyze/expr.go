@@ -1,0 +1,352 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// expr resolves an expression that is part of another.
+func (x *exprs) expr(e plan.Expr) (plan.Expr, error) { return x.resolve(e, false) }
+
+// resolve resolves an expression; top says that it is a whole item of a select
+// list.
+func (x *exprs) resolve(e plan.Expr, top bool) (plan.Expr, error) {
+	if err := x.enter(); err != nil {
+		return nil, err
+	}
+	defer x.leave()
+	switch n := e.(type) {
+	case *plan.Literal:
+		return literal(n), nil
+	case *plan.Attribute:
+		return e, nil
+	case *plan.UnresolvedAttribute:
+		return x.column(n, top)
+	case *plan.UnresolvedFunction:
+		return x.function(n)
+	case *plan.Alias:
+		return x.alias(n)
+	case *plan.Cast:
+		return x.cast(n)
+	case *plan.ExtractValue:
+		return x.extractValue(n)
+	case *plan.UpdateFields:
+		return x.updateFields(n)
+	case *plan.Subquery:
+		return x.subquery(n)
+	case *plan.UnresolvedStar, *plan.UnresolvedRegex:
+		return nil, x.misplacedStar(e)
+	default:
+		return x.resolveRare(e)
+	}
+}
+
+func (x *exprs) resolveRare(e plan.Expr) (plan.Expr, error) {
+	switch n := e.(type) {
+	case *plan.Parameter:
+		return nil, unboundParameter(n)
+	case *plan.TypedLiteral:
+		return x.typedLiteral(n)
+	case *plan.WindowCall:
+		return nil, plan.Unsupported("a window function (OVER)").At(n.Origin)
+	case *plan.Lambda:
+		return nil, plan.Unsupported("a lambda function").At(n.Origin)
+	default:
+		return x.children(e)
+	}
+}
+
+// children resolves the parts of an expression that is resolved itself.
+func (x *exprs) children(e plan.Expr) (plan.Expr, error) {
+	children := e.Children()
+	if len(children) == 0 {
+		return e, nil
+	}
+	list, err := x.all(children)
+	if err != nil {
+		return nil, err
+	}
+	return e.WithChildren(list), nil
+}
+
+func (x *exprs) all(list []plan.Expr) ([]plan.Expr, error) {
+	out := make([]plan.Expr, len(list))
+	for i, e := range list {
+		var err error
+		if out[i], err = x.expr(e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// literal is a constant as a value of a column: CHAR and VARCHAR are strings.
+func literal(n *plan.Literal) plan.Expr {
+	if t := n.Of; t.Kind == plan.KindChar || t.Kind == plan.KindVarChar {
+		return plan.Lit(n.Value, plan.String)
+	}
+	return n
+}
+
+func (x *exprs) alias(n *plan.Alias) (plan.Expr, error) {
+	child, err := x.expr(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	m := *n
+	m.Child = unnamed(child)
+	m.ID = x.IDs.Next()
+	return &m, nil
+}
+
+// unnamed takes names off an expression.
+func unnamed(e plan.Expr) plan.Expr {
+	for {
+		a, ok := e.(*plan.Alias)
+		if !ok {
+			return e
+		}
+		e = a.Child
+	}
+}
+
+func (x *exprs) cast(n *plan.Cast) (plan.Expr, error) {
+	child, err := x.expr(n.Child)
+	if err != nil {
+		return nil, err
+	}
+	m := *n
+	m.Child, m.To = child, textTypes(n.To)
+	if m.Mode == plan.CastDefault {
+		m.Mode = x.castMode()
+	}
+	if err := function.CheckCast(&m, x.Eval); err != nil {
+		return nil, err
+	}
+	return &m, nil
+}
+
+func (r *resolver) castMode() plan.CastMode {
+	if r.Eval.ANSI {
+		return plan.CastANSI
+	}
+	return plan.CastLegacy
+}
+
+// textTypes replaces CHAR and VARCHAR, which belong to tables, by STRING.
+func textTypes(t plan.Type) plan.Type {
+	switch t.Kind {
+	case plan.KindChar, plan.KindVarChar:
+		return plan.String
+	case plan.KindArray:
+		return plan.Array(textTypes(*t.Elem), t.ContainsNull)
+	case plan.KindMap:
+		return plan.Map(textTypes(*t.Key), textTypes(*t.Elem), t.ContainsNull)
+	case plan.KindStruct:
+		fields := make([]plan.Field, len(t.Fields))
+		for i, f := range t.Fields {
+			fields[i] = f
+			fields[i].Type = textTypes(f.Type)
+		}
+		return plan.Struct(fields...)
+	default:
+		return t
+	}
+}
+
+// implicitly casts an expression to a type that coercion chose. The name and
+// the identity of a column are lost, so its user names it again.
+func (r *resolver) implicitly(e plan.Expr, to plan.Type) plan.Expr {
+	if e.Type().EqualIgnoringNull(to) {
+		return e
+	}
+	if l, ok := e.(*plan.Literal); ok && l.Value == nil {
+		return plan.Lit(nil, to)
+	}
+	return &plan.Cast{Child: e, To: to, Mode: r.castMode(), Implicit: true}
+}
+
+// function binds a call.
+func (x *exprs) function(n *plan.UnresolvedFunction) (plan.Expr, error) {
+	name, err := x.functionName(n)
+	if err != nil {
+		return nil, err
+	}
+	def, builtin := function.Lookup(name)
+	in := x
+	if builtin && def.BindAggregate != nil && x.below != nil {
+		in = x.below
+	}
+	b := &function.Binding{Name: name, Distinct: n.Distinct, Origin: n.Origin, Env: x.Eval}
+	if b.Args, err = in.arguments(n, name); err != nil {
+		return nil, err
+	}
+	if n.Filter != nil {
+		if b.Filter, err = in.condition(n.Filter, "FILTER", nil); err != nil {
+			return nil, err
+		}
+	}
+	if !builtin || def.Hidden {
+		if udf := x.Names.Function(name); udf != nil {
+			call := *udf
+			call.Args = b.Args
+			return &call, nil
+		}
+		return nil, x.unresolvedRoutine(n)
+	}
+	e, err := function.BindCall(b)
+	if err != nil {
+		return nil, err
+	}
+	if agg, ok := e.(*plan.AggregateCall); ok {
+		if err := x.notNested(agg); err != nil {
+			return nil, err
+		}
+		if x.lift != nil {
+			return x.lift.keep(agg), nil
+		}
+	}
+	return e, nil
+}
+
+// functionName is the one-part name of a function, which may stand behind the
+// name of the namespace of built-in or of the session's functions.
+func (x *exprs) functionName(n *plan.UnresolvedFunction) (string, error) {
+	parts := n.Name
+	if len(parts) == 3 && strings.EqualFold(parts[0], "system") {
+		parts = parts[1:]
+	}
+	if len(parts) == 2 && (strings.EqualFold(parts[0], "builtin") || strings.EqualFold(parts[0], "session")) {
+		parts = parts[1:]
+	}
+	if len(parts) != 1 {
+		return "", x.unresolvedRoutine(n)
+	}
+	return parts[0], nil
+}
+
+func (r *resolver) unresolvedRoutine(n *plan.UnresolvedFunction) error {
+	name := plan.QuoteParts(n.Name)
+	return plan.AnalysisError("UNRESOLVED_ROUTINE", fmt.Sprintf("function %s is not known.", name),
+		"routineName", name, "searchPath", r.Names.SearchPath()).At(n.Origin)
+}
+
+// arguments resolves the arguments of a call and spreads stars among them.
+func (x *exprs) arguments(n *plan.UnresolvedFunction, name string) ([]plan.Expr, error) {
+	if strings.EqualFold(name, "count") && len(n.Args) == 1 {
+		if star, ok := n.Args[0].(*plan.UnresolvedStar); ok {
+			return x.counted(star, n.Distinct)
+		}
+	}
+	out := make([]plan.Expr, 0, len(n.Args))
+	for _, a := range n.Args {
+		if star, ok := a.(*plan.UnresolvedStar); ok {
+			list, err := x.star(star)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, list...)
+			continue
+		}
+		e, err := x.expr(a)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// counted is what count(*) counts.
+func (x *exprs) counted(star *plan.UnresolvedStar, distinct bool) ([]plan.Expr, error) {
+	switch {
+	case len(star.Target) > 0 && !distinct:
+		name := plan.QuoteParts(star.Target)
+		return nil, plan.AnalysisError("INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT",
+			fmt.Sprintf("count(%s.*) is not allowed; name the columns.", name), "tableName", name)
+	case !distinct && len(star.Except) == 0:
+		return []plan.Expr{plan.Lit(int64(1), plan.Int)}, nil
+	}
+	return x.star(star)
+}
+
+// notNested refuses an aggregate among the arguments of another, and names that
+// the same select list gave.
+func (x *exprs) notNested(agg *plan.AggregateCall) error {
+	for _, c := range agg.Children() {
+		if hasLateral(c) {
+			return plan.AnalysisError("UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC",
+				"an aggregate function cannot use a name that the same select list gives.",
+				"lca", lateralName(c), "aggFunc", x.sqlExpr(plainLateral(agg)))
+		}
+		var inner *plan.AggregateCall
+		plan.Walk(c, func(e plan.Expr) bool {
+			if a, ok := e.(*plan.AggregateCall); ok && inner == nil {
+				inner = a
+			}
+			return inner == nil
+		})
+		if inner != nil {
+			err := plan.AnalysisError("NESTED_AGGREGATE_FUNCTION",
+				"an aggregate function stands in the argument of another.")
+			err.Hint = "Compute the inner one in a subquery."
+			return err.At(inner.Origin)
+		}
+	}
+	return nil
+}
+
+func unboundParameter(n *plan.Parameter) error {
+	name := n.Name
+	if name == "" {
+		start := 0
+		if n.Origin != nil {
+			start = n.Origin.Start
+		}
+		name = fmt.Sprintf("_%d", start)
+	}
+	return plan.AnalysisError("UNBOUND_SQL_PARAMETER",
+		fmt.Sprintf("no value was given for the parameter %s.", name), "name", name).At(n.Origin)
+}
+
+func (x *exprs) misplacedStar(e plan.Expr) error {
+	elem, origin := "'*'", (*plan.Origin)(nil)
+	switch n := e.(type) {
+	case *plan.UnresolvedStar:
+		origin = n.Origin
+	case *plan.UnresolvedRegex:
+		elem = "regular expression '" + n.Pattern + "'"
+	}
+	return plan.AnalysisError("INVALID_USAGE_OF_STAR_OR_REGEX",
+		fmt.Sprintf("%s cannot be used in %s.", elem, x.clause), "elem", elem, "prettyName", x.clause).At(origin)
+}
+
+// condition resolves a predicate. where names the clause in errors, at is its
+// query's place.
+func (x *exprs) condition(e plan.Expr, where string, at *plan.Origin) (plan.Expr, error) {
+	cond, err := x.expr(e)
+	if err != nil {
+		return nil, err
+	}
+	cond = unnamed(cond)
+	if t := cond.Type(); t.Kind == plan.KindNull {
+		return x.implicitly(cond, plan.Boolean), nil
+	} else if t.Kind != plan.KindBoolean {
+		return nil, x.notBoolean(cond, where).At(at)
+	}
+	return cond, nil
+}
+
+func (r *resolver) notBoolean(cond plan.Expr, where string) *plan.Error {
+	text, name := r.sqlExpr(cond), sqlType(cond.Type())
+	msg := fmt.Sprintf("the condition %s is %s, not BOOLEAN.", r.sqlText(cond), cond.Type().SQL())
+	if where == "JOIN" {
+		return plan.AnalysisError("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", msg,
+			"joinCondition", text, "conditionType", name)
+	}
+	return plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN", msg,
+		"sqlExpr", text, "filter", text, "type", name)
+}

@@ -1,0 +1,280 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+func (r *resolver) withColumns(n *plan.WithColumns) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(n.Aliases))
+	for i, a := range n.Aliases {
+		names[i] = a.Names[0]
+	}
+	if err := r.noDuplicates(names); err != nil {
+		return nil, err
+	}
+	x := r.over("Project", in)
+	list := attributeExprs(x.scope.attrs)
+	added := make([]plan.Expr, len(n.Aliases))
+	for i, a := range n.Aliases {
+		if added[i], err = x.alias(a); err != nil {
+			return nil, err
+		}
+	}
+	for i, e := range added {
+		replaced := false
+		for j, a := range x.scope.attrs {
+			if x.scope.same(a.Name, names[i]) {
+				list[j], replaced = e, true
+				e = r.again(added[i].(*plan.Alias))
+			}
+		}
+		if !replaced {
+			list = append(list, e)
+		}
+	}
+	in = x.exposed(in)
+	if anyAggregate(list) {
+		return r.grouped(&grouping{in: in, list: list})
+	}
+	return r.projected(in, list)
+}
+
+// again is an alias under an id of its own, for a second column of the name.
+func (r *resolver) again(a *plan.Alias) *plan.Alias {
+	b := *a
+	b.ID = r.IDs.Next()
+	return &b
+}
+
+func (r *resolver) renameColumns(n *plan.RenameColumns) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := newScope(in.Output(), r.CaseSensitive)
+	list := make([]plan.Expr, len(s.attrs))
+	for i, a := range s.attrs {
+		list[i] = a
+		for j, from := range n.From {
+			if s.same(a.Name, from) {
+				list[i] = r.rename(a, n.To[j])
+			}
+		}
+	}
+	return plan.NewProject(in, list...), nil
+}
+
+func (r *resolver) dropColumns(n *plan.DropColumns) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	x := r.over("DropColumns", in)
+	dropped := map[plan.ExprID]bool{}
+	for _, name := range n.Names {
+		for _, a := range x.scope.named(name) {
+			dropped[a.ID] = true
+		}
+	}
+	for _, e := range n.Exprs {
+		// A column that is not there is not dropped, which is no error.
+		u, ok := e.(*plan.UnresolvedAttribute)
+		if !ok {
+			continue
+		}
+		found, err := x.lookup(u, false)
+		if a, ok := found.(*plan.Attribute); ok && err == nil {
+			dropped[a.ID] = true
+		}
+		if pe, ok := err.(*plan.Error); ok && pe.Condition != "CANNOT_RESOLVE_DATAFRAME_COLUMN" {
+			return nil, err
+		}
+	}
+	var list []plan.Expr
+	for _, a := range x.scope.attrs {
+		if !dropped[a.ID] {
+			list = append(list, a)
+		}
+	}
+	return plan.NewProject(in, list...), nil
+}
+
+func (r *resolver) renameAll(n *plan.RenameAll) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	return r.renamedColumns(in, n.Names, nil)
+}
+
+// toSchema is df.to(schema): columns by name, cast, NULL when absent.
+func (r *resolver) toSchema(n *plan.ToSchema) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := newScope(in.Output(), r.CaseSensitive)
+	list := make([]plan.Expr, len(n.Schema.Fields))
+	for i, f := range n.Schema.Fields {
+		if list[i], err = r.toField(s, f); err != nil {
+			return nil, err
+		}
+	}
+	return plan.NewProject(in, list...), nil
+}
+
+func (r *resolver) toField(s *scope, f plan.Field) (plan.Expr, error) {
+	found := s.named(f.Name)
+	var e plan.Expr
+	switch {
+	case len(found) > 1:
+		return nil, ambiguous([]string{f.Name}, found, nil)
+	case len(found) == 0 && !f.Nullable:
+		return nil, unresolvedColumn([]string{f.Name}, s.attrs, nil)
+	case len(found) == 0:
+		e = plan.Lit(nil, f.Type)
+	case found[0].Null && !f.Nullable:
+		return nil, plan.AnalysisError("NULLABLE_COLUMN_OR_FIELD",
+			fmt.Sprintf("the column %s may be NULL, but the schema says that it may not.", plan.Quote(f.Name)),
+			"name", plan.Quote(f.Name))
+	default:
+		e = found[0]
+		if !e.Type().EqualIgnoringNull(f.Type) {
+			if !function.CanCast(e.Type(), f.Type, plan.CastANSI) {
+				return nil, plan.AnalysisError("INVALID_COLUMN_OR_FIELD_DATA_TYPE",
+					fmt.Sprintf("the column %s is %s, not %s.", plan.Quote(f.Name), e.Type().SQL(), f.Type.SQL()),
+					"name", plan.Quote(f.Name), "type", sqlType(e.Type()), "expectedType", sqlType(f.Type))
+			}
+			e = r.implicitly(e, f.Type)
+		}
+	}
+	return &plan.Alias{Child: e, Names: []string{f.Name}, ID: r.IDs.Next(), Metadata: f.Metadata}, nil
+}
+
+func (r *resolver) fillNA(n *plan.FillNA) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := newScope(in.Output(), r.CaseSensitive)
+	values := map[plan.ExprID]*plan.Literal{}
+	for i, name := range n.Columns {
+		attrs, err := r.fieldNamed(s, name)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range attrs {
+			values[a.ID] = n.Values[min(i, len(n.Values)-1)]
+		}
+	}
+	list := make([]plan.Expr, len(s.attrs))
+	for i, a := range s.attrs {
+		list[i] = a
+		v := values[a.ID]
+		if len(n.Columns) == 0 {
+			v = n.Values[0]
+		}
+		if v == nil || !fills(v.Of, a.Of) {
+			continue
+		}
+		if list[i], err = r.filled(a, v); err != nil {
+			return nil, err
+		}
+	}
+	return plan.NewProject(in, list...), nil
+}
+
+// fieldNamed finds the columns of a name for the functions of df.na, which
+// propose names in the order of the schema.
+func (r *resolver) fieldNamed(s *scope, name string) ([]*plan.Attribute, error) {
+	if attrs := s.named(name); len(attrs) > 0 {
+		return attrs, nil
+	}
+	found, fields := s.find(strings.Split(name, "."))
+	if len(found) > 0 && len(fields) == 0 {
+		return found, nil
+	}
+	return nil, unresolvedColumn([]string{name}, s.attrs, nil)
+}
+
+// fills reports whether a value of a type replaces NULLs of another.
+func fills(value, column plan.Type) bool {
+	switch {
+	case value.IsNumeric():
+		return column.IsNumeric()
+	case value.IsString():
+		return column.IsString()
+	default:
+		return value.Kind == column.Kind
+	}
+}
+
+// filled is coalesce(column, value), where NaN counts as NULL.
+func (r *resolver) filled(a *plan.Attribute, v *plan.Literal) (plan.Expr, error) {
+	value := r.implicitly(v, a.Of)
+	var e plan.Expr = a
+	var err error
+	if a.Of.Kind == plan.KindDouble || a.Of.Kind == plan.KindFloat {
+		if e, err = r.bind("nanvl", a, plan.Lit(nil, a.Of)); err != nil {
+			return nil, err
+		}
+	}
+	if e, err = r.bind("coalesce", e, value); err != nil {
+		return nil, err
+	}
+	return &plan.Alias{Child: e, Names: []string{a.Name}, ID: r.IDs.Next()}, nil
+}
+
+func (r *resolver) dropNA(n *plan.DropNA) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := newScope(in.Output(), r.CaseSensitive)
+	columns := s.attrs
+	if len(n.Columns) > 0 {
+		columns = nil
+		for _, name := range n.Columns {
+			attrs, err := r.fieldNamed(s, name)
+			if err != nil {
+				return nil, err
+			}
+			columns = append(columns, attrs...)
+		}
+	}
+	least := n.MinNonNulls
+	if least < 0 {
+		least = len(columns)
+	}
+	args := []plan.Expr{plan.Lit(int64(least), plan.Int)}
+	for _, a := range columns {
+		args = append(args, a)
+	}
+	cond, err := r.bind("atleastnnonnulls", args...)
+	if err != nil {
+		return nil, err
+	}
+	return plan.NewFilter(in, cond), nil
+}
+
+func (r *resolver) showString(n *plan.ShowString) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	m := *n
+	name := "show_string"
+	if n.HTML {
+		name = "html_string"
+	}
+	m.Attr = r.attribute(name, plan.String, false)
+	return m.WithChildren([]plan.Node{in}), nil
+}
