@@ -32,7 +32,7 @@ func (b *Binding) aggregateCall(c *plan.Call) (*plan.AggregateCall, error) {
 	if f := b.Filter; f != nil && f.Type().Kind != plan.KindBoolean {
 		return nil, plan.AnalysisError("INVALID_AGGREGATE_FILTER.NOT_BOOLEAN",
 			"the FILTER of an aggregate must be a condition, not "+f.Type().SQL()+".",
-			"filterExpr", quoted(plan.SQLText(f))).At(b.Origin)
+			"filterExpr", quoted(b.sql(f))).At(b.Origin)
 	}
 	return &plan.AggregateCall{Name: c.Name, Args: c.Args, Distinct: b.Distinct, Filter: b.Filter, Of: c.Of,
 		Null: c.Null, ANSI: c.ANSI, Origin: c.Origin, Text: c.Text}, nil

@@ -74,12 +74,18 @@ func (op operator) bind(b *Binding) (plan.Expr, error) {
 		return e, err
 	}
 	x, y := op.coerce(b, l, r)
+	if op.tries {
+		x, y = tryStrings(x), tryStrings(y)
+	}
 	if x != l || y != r {
 		if e, done, err := op.datetime(b, x, y); done {
 			return e, err
 		}
 	}
 	c := b.call([]plan.Expr{x, y}, plan.Null, true)
+	if equalFold(b.Name, "mod") {
+		c.Text = "mod($*)"
+	}
 	if err := op.check(b, c); err != nil {
 		return nil, err
 	}
@@ -88,18 +94,28 @@ func (op operator) bind(b *Binding) (plan.Expr, error) {
 	return c, nil
 }
 
+// tryStrings makes a string that coercion reads as a number NULL when it is none.
+func tryStrings(e plan.Expr) plan.Expr {
+	if c, ok := e.(*plan.Cast); ok && c.Implicit && c.Child.Type().IsString() {
+		tries := *c
+		tries.Mode = plan.CastTry
+		return &tries
+	}
+	return e
+}
+
 // check is Spark's check of a binary operator: sides of one type, and one that
 // the operator takes.
 func (op operator) check(b *Binding, c *plan.Call) error {
 	l, r := c.Args[0].Type(), c.Args[1].Type()
 	if !sameSides(l, r) {
 		return mismatch(b, c, "BINARY_OP_DIFF_TYPES",
-			"the sides of "+plan.SQLText(c)+" are "+l.SQL()+" and "+r.SQL()+", which do not go together.",
+			"the sides of "+b.sql(c)+" are "+l.SQL()+" and "+r.SQL()+", which do not go together.",
 			"left", sqlType(l), "right", sqlType(r))
 	}
 	if !op.in.accepts(l) {
 		return mismatch(b, c, "BINARY_OP_WRONG_TYPE",
-			plan.SQLText(c)+" needs "+op.in.text+", not "+l.SQL()+".",
+			b.sql(c)+" needs "+op.in.text+", not "+l.SQL()+".",
 			"inputType", op.in.text, "actualDataType", sqlType(l))
 	}
 	return nil
@@ -178,7 +194,7 @@ func isFloat(t plan.Type) bool { return t.Kind == plan.KindFloat || t.Kind == pl
 
 func tightDecimal(e plan.Expr) plan.Type {
 	l, ok := e.(*plan.Literal)
-	if !ok || l.Value == nil {
+	if !ok || l.Value == nil || l.Of.Kind == plan.KindByte {
 		return plan.DecimalOf(e.Type().Kind)
 	}
 	v := l.Value.(int64)

@@ -2,6 +2,7 @@ package function
 
 import (
 	"math"
+	"math/big"
 	"math/bits"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -349,6 +350,9 @@ func (op operator) decimalOverflow(s shape, a, b chunk.Dec) *plan.Error {
 	}
 }
 
+// math64 are the bits of a BIGINT.
+var math64 = new(big.Int).SetUint64(math.MaxUint64)
+
 func decimalQuotient(c *plan.Call, s shape, f faults) Kernel {
 	return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
 		a, b := chunk.Values[chunk.Dec](args[0])[i], chunk.Values[chunk.Dec](args[1])[i]
@@ -359,14 +363,8 @@ func decimalQuotient(c *plan.Call, s shape, f faults) Kernel {
 			return 0, false, nil
 		}
 		q := s.quot(a, b)
-		if !q.IsInt64() && f == raise {
-			return 0, false, overflow("Overflow in integral divide", "try_divide").At(c.Origin)
-		}
-		low := q.Uint64() // of the magnitude
-		if q.Sign() < 0 {
-			low = -low
-		}
-		return int64(low), f == wrap || q.IsInt64(), nil
+		low := new(big.Int).And(q, math64).Uint64() // Java's longValue
+		return int64(low), true, nil
 	})
 }
 

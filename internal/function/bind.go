@@ -102,7 +102,7 @@ func (b *Binding) between(least, most int) error {
 
 // mismatch is a DATATYPE_MISMATCH of a subclass about the expression e.
 func mismatch(b *Binding, e plan.Expr, subclass, msg string, args ...string) *plan.Error {
-	args = append(args, "sqlExpr", quoted(plan.SQLText(e)))
+	args = append(args, "sqlExpr", quoted(b.sql(e)))
 	return plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH."+subclass, msg, args...).At(b.Origin)
 }
 
@@ -120,8 +120,8 @@ func ordinal(i int) string {
 func unexpected(b *Binding, e plan.Expr, i int, want string) *plan.Error {
 	arg := e.Children()[i]
 	return mismatch(b, e, "UNEXPECTED_INPUT_TYPE",
-		fmt.Sprintf("the %s argument of %s is %s, but %s is needed.", ordinal(i), plan.SQLText(e), arg.Type().SQL(), want),
-		"paramIndex", ordinal(i), "inputSql", quoted(plan.SQLText(arg)), "inputType", sqlType(arg.Type()),
+		fmt.Sprintf("the %s argument of %s is %s, but %s is needed.", ordinal(i), b.sql(e), arg.Type().SQL(), want),
+		"paramIndex", ordinal(i), "inputSql", quoted(b.sql(arg)), "inputType", sqlType(arg.Type()),
 		"requiredType", want)
 }
 
@@ -165,6 +165,9 @@ func (b *Binding) shown() string {
 	}
 }
 
+// sql is an expression as Spark writes it, times in the session's zone.
+func (b *Binding) sql(e plan.Expr) string { return plan.SQLTextIn(e, b.Env.Zone) }
+
 // written is the call as the user wrote it, for texts.
 func (b *Binding) written() *plan.Call {
 	return &plan.Call{Name: b.Def.Name, Args: b.Args, Text: b.text()}
@@ -172,7 +175,7 @@ func (b *Binding) written() *plan.Call {
 
 // rewritten is what a call is short for, shown under the name the user wrote.
 func rewritten(b *Binding, e plan.Expr) plan.Expr {
-	text := escaped(plan.SQLText(b.written()))
+	text := escaped(b.sql(b.written()))
 	switch e := e.(type) {
 	case *plan.Call:
 		c := *e

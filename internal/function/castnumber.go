@@ -263,12 +263,6 @@ func integerFromTimestamp[R signedInt](c *caster) Kernel {
 		v := floorDiv(x, 1e6)
 		return R(v), int64(R(v)) == v
 	}
-	if c.mode == plan.CastLegacy {
-		return total(c, func(x int64) R {
-			r, _ := row(x)
-			return r
-		})
-	}
 	return mapped(c, row, func(x int64) *plan.Error {
 		return castOverflow(plan.SQLTextIn(plan.Lit(x, c.from), c.env.Zone), c.from, c.to)
 	})

@@ -146,7 +146,7 @@ func CheckCast(c *plan.Cast, env *Env) error {
 	if !to.IsAtomic() && to.Kind != plan.KindVariant || c.Implicit {
 		shown = c.Child
 	}
-	args := []string{"sqlExpr", quoted(plan.SQLText(shown)), "srcType", sqlType(from), "targetType", sqlType(to)}
+	args := []string{"sqlExpr", quoted(plan.SQLTextIn(shown, env.Zone)), "srcType", sqlType(from), "targetType", sqlType(to)}
 	condition := "CAST_WITHOUT_SUGGESTION"
 	switch {
 	case mode == plan.CastLegacy:

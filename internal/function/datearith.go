@@ -87,7 +87,7 @@ func (op operator) addInterval(b *Binding, l, r plan.Expr, text string) (plan.Ex
 	lt, rt := l.Type(), r.Type()
 	switch {
 	case lt.Kind == plan.KindDate && isDayOnly(rt):
-		return op.timeOp(b, "date + days", text, l, r)
+		return op.timeOp(b, "date + days", "date_add($1, extractansiintervaldays($2))", l, r)
 	case lt.Kind == plan.KindDate && rt.Kind == plan.KindDayTime:
 		return op.timeOp(b, "timestamp + interval", text, b.cast(l, plan.Timestamp), r)
 	case lt.Kind == plan.KindDate && rt.Kind == plan.KindYearMonth:
@@ -147,9 +147,10 @@ func (op operator) subtractInterval(b *Binding, l, r plan.Expr) (plan.Expr, erro
 		return nil, err
 	}
 	if isDayOnly(r.Type()) && l.Type().Kind == plan.KindDate {
-		return op.timeOp(b, "date + days", escaped(plan.SQLText(l)+" - "+plan.SQLText(r)), l, minus)
+		text := "date_add($1, (- extractansiintervaldays(" + escaped(b.sql(r)) + ")))"
+		return op.timeOp(b, "date + days", text, l, minus)
 	}
-	return op.addInterval(b, l, minus, escaped(plan.SQLText(l)+" - "+plan.SQLText(r)))
+	return op.addInterval(b, l, minus, escaped(b.sql(l)+" - "+b.sql(r)))
 }
 
 // timestampDifference is the interval between two times. Sides that differ meet

@@ -158,8 +158,23 @@ func bindWhen(b *Binding) (*plan.Call, error) {
 		}
 	}
 	c.Of = mergedType(values)
-	c.Null = len(args)%2 == 0 || anyNullable(values)
+	c.Null = whenNullable(args)
 	return c, nil
+}
+
+// whenNullable: branches behind one whose condition is the constant true do
+// not count.
+func whenNullable(args []plan.Expr) bool {
+	for len(args) >= 2 {
+		if args[1].Nullable() {
+			return true
+		}
+		if always, _ := constant(args[0]); always == true {
+			return false
+		}
+		args = args[2:]
+	}
+	return len(args) == 0 || args[0].Nullable()
 }
 
 func bindCoalesce(b *Binding) (*plan.Call, error) {

@@ -68,7 +68,7 @@ func bindComparison(b *Binding, name string) (*plan.Call, error) {
 	lt, rt := l.Type(), r.Type()
 	if !lt.EqualIgnoringNull(rt) {
 		return nil, mismatch(b, c, "BINARY_OP_DIFF_TYPES",
-			"the sides of "+plan.SQLText(c)+" are "+lt.SQL()+" and "+rt.SQL()+", which cannot be compared.",
+			"the sides of "+b.sql(c)+" are "+lt.SQL()+" and "+rt.SQL()+", which cannot be compared.",
 			"left", sqlType(lt), "right", sqlType(rt))
 	}
 	equality := name == "=" || name == "<=>"

@@ -10,9 +10,15 @@ import (
 func families() [][]*Def {
 	return [][]*Def{
 		arithmeticDefs(),
+		bitwiseDefs(),
+		dateDefs(),
+		dateFieldDefs(),
+		intervalDefs(),
 		logicDefs(),
+		mathDefs(),
 		pickDefs(),
 		predicateDefs(),
+		roundDefs(),
 		sumDefs(),
 	}
 }

@@ -36,6 +36,8 @@ func ForceNullable(from, to Type) bool {
 		return true
 	case to.Kind == KindCalendar:
 		return true
+	case from.Kind == KindDecimal && to.Kind == KindDecimal:
+		return !fitsDecimal(from, to) && to.Precision-to.Scale <= from.Precision-from.Scale
 	case to.Kind == KindDecimal:
 		return !fitsDecimal(from, to)
 	default:

@@ -1,0 +1,287 @@
+package function
+
+import (
+	"math"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// dateDefs move, round and compare dates and timestamps.
+func dateDefs() []*Def {
+	date, ts := exactly(plan.Date), exactly(plan.Timestamp)
+	return []*Def{
+		scalar("add_months", "datetime_funcs", takes(date, exactly(plan.Int)).gives(plan.Date), plain(addMonthsKernel),
+			Example{"add_months(DATE '2024-01-31', 1)", "2024-02-29"}),
+		scalar("last_day", "datetime_funcs", takes(date).gives(plan.Date), plain(lastDay),
+			Example{"last_day(DATE '2024-02-10')", "2024-02-29"}),
+		scalar("next_day", "datetime_funcs", takes(date, str()).gives(plan.Date).withNull(always), nextDay,
+			Example{"next_day(DATE '2024-02-29', 'TU')", "2024-03-05"}),
+		scalar("datediff date_diff", "datetime_funcs", takes(date, date).gives(plan.Int), plain(fixed(plan.Int,
+			func(args []*chunk.Vector, i int) (int32, bool, error) {
+				return chunk.Values[int32](args[0])[i] - chunk.Values[int32](args[1])[i], true, nil
+			})), Example{"datediff(DATE '2024-03-01', DATE '2024-02-28')", "2"}).asWritten(),
+		scalar("months_between", "datetime_funcs", takes(ts, ts, exactly(plan.Boolean)).
+			defaults(plan.Lit(true, plan.Boolean)).gives(plan.Double), monthsBetween,
+			Example{"months_between(TIMESTAMP '1997-02-28 10:30:00', DATE '1996-10-30')", "3.94959677"}),
+		scalar("trunc", "datetime_funcs", takes(date, str()).gives(plan.Date).withNull(always), plain(truncDate),
+			Example{"trunc(DATE '2024-08-15', 'MM')", "2024-08-01"}),
+		scalar("date_trunc", "datetime_funcs", takes(str(), ts).gives(plan.Timestamp).withNull(always), truncTimestamp,
+			Example{"date_trunc('HOUR', TIMESTAMP '2024-08-15 10:11:12')", "2024-08-15 10:00:00"}),
+		shiftZone("from_utc_timestamp", false, Example{"from_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
+			"2024-08-31 09:00:00"}),
+		shiftZone("to_utc_timestamp", true, Example{"to_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
+			"2024-08-30 15:00:00"}),
+		scalar("timestampadd", "datetime_funcs", takes(str(), exactly(plan.Long), timestamps()).
+			givesType(func(args []plan.Expr) plan.Type { return args[2].Type() }), timestampAdd,
+			Example{"timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00"}),
+		scalar("timestampdiff", "datetime_funcs", takes(str(), ts, ts).gives(plan.Long), timestampDiff,
+			Example{"timestampdiff(DAY, DATE '2024-01-31', DATE '2024-02-29')", "29"}),
+	}
+}
+
+var addMonthsKernel = fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
+	d, ok := addMonths(int64(chunk.Values[int32](args[0])[i]), int64(chunk.Values[int32](args[1])[i]))
+	if !ok || int64(int32(d)) != d {
+		return 0, false, javaOverflow("integer overflow")
+	}
+	return int32(d), true, nil
+})
+
+var lastDay = fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
+	y, m, d := codec.Civil(int64(chunk.Values[int32](args[0])[i]))
+	return chunk.Values[int32](args[0])[i] + int32(daysIn(y, m)-d), true, nil
+})
+
+var weekdayWords = map[string]int32{
+	"MO": 0, "MON": 0, "MONDAY": 0, "TU": 1, "TUE": 1, "TUESDAY": 1, "WE": 2, "WED": 2, "WEDNESDAY": 2,
+	"TH": 3, "THU": 3, "THURSDAY": 3, "FR": 4, "FRI": 4, "FRIDAY": 4, "SA": 5, "SAT": 5, "SATURDAY": 5,
+	"SU": 6, "SUN": 6, "SUNDAY": 6,
+}
+
+func nextDay(c *plan.Call, _ *Env) (Kernel, error) {
+	return fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
+		word := args[1].Text(i)
+		want, ok := weekdayWords[strings.ToUpper(trimBlanks(word))]
+		if !ok {
+			if !c.ANSI {
+				return 0, false, nil
+			}
+			return 0, false, plan.NewError(plan.ClassIllegal, "ILLEGAL_DAY_OF_WEEK", word+" is no day of the week.",
+				"string", word)
+		}
+		d := chunk.Values[int32](args[0])[i]
+		return d + 1 + int32(floorMod(int64(want-weekdayOf(d+1)), 7)), true, nil
+	}), nil
+}
+
+// monthsBetween counts months of 31 days, unless both are the same day of their
+// months or both the last.
+func monthsBetween(_ *plan.Call, env *Env) (Kernel, error) {
+	return zoned(env, func(zone *codec.Offsets) Kernel {
+		return fixed(plan.Double, func(args []*chunk.Vector, i int) (float64, bool, error) {
+			x, y := zone.Local(chunk.Values[int64](args[0])[i]), zone.Local(chunk.Values[int64](args[1])[i])
+			m := monthsApart(x, y)
+			if chunk.Values[uint8](args[2])[i] != 0 {
+				m = math.Floor(m*1e8+0.5) / 1e8
+			}
+			return m, true, nil
+		})
+	}), nil
+}
+
+const secondsPerMonth = 31 * 86_400
+
+func monthsApart(x, y int64) float64 {
+	xDay, yDay := floorDiv(x, microsPerDay), floorDiv(y, microsPerDay)
+	xy, xm, xd := codec.Civil(xDay)
+	yy, ym, yd := codec.Civil(yDay)
+	months := float64((xy-yy)*12 + xm - ym)
+	if xd == yd || xd == daysIn(xy, xm) && yd == daysIn(yy, ym) {
+		return months
+	}
+	seconds := floorMod(x, microsPerDay)/1e6 - floorMod(y, microsPerDay)/1e6
+	return months + float64(int64(xd-yd)*86_400+seconds)/secondsPerMonth
+}
+
+// truncUnits are the words of trunc and date_trunc.
+var truncUnits = map[string]string{
+	"YEAR": "year", "YYYY": "year", "YY": "year", "QUARTER": "quarter", "MONTH": "month", "MM": "month",
+	"MON": "month", "WEEK": "week", "DAY": "day", "DD": "day", "HOUR": "hour", "MINUTE": "minute",
+	"SECOND": "second", "MILLISECOND": "millisecond", "MICROSECOND": "microsecond",
+}
+
+// truncDays is the first day of the unit that a date is in; ok false when the
+// unit is shorter than a week.
+func truncDays(day int64, unit string) (int64, bool) {
+	y, m, d := codec.Civil(day)
+	switch unit {
+	case "year":
+		return daysOf(y, 1, 1), true
+	case "quarter":
+		return daysOf(y, (m-1)/3*3+1, 1), true
+	case "month":
+		return day - int64(d-1), true
+	case "week":
+		return day - int64(weekdayOf(int32(day))), true
+	default:
+		return day, false
+	}
+}
+
+var truncDate = fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
+	d, ok := truncDays(int64(chunk.Values[int32](args[0])[i]), truncUnits[strings.ToUpper(args[1].Text(i))])
+	return int32(d), ok, nil
+})
+
+// clockUnits are the µs in the units shorter than a day.
+var clockUnits = map[string]int64{"hour": 3_600e6, "minute": 60e6, "second": 1e6, "millisecond": 1e3, "microsecond": 1}
+
+func truncTimestamp(_ *plan.Call, env *Env) (Kernel, error) {
+	return zoned(env, func(zone *codec.Offsets) Kernel {
+		return fixed(plan.Timestamp, func(args []*chunk.Vector, i int) (int64, bool, error) {
+			unit := truncUnits[strings.ToUpper(args[0].Text(i))]
+			t := chunk.Values[int64](args[1])[i]
+			if size, ok := clockUnits[unit]; ok {
+				return truncClock(t, size, zone), true, nil
+			}
+			local := zone.Local(t)
+			day, ok := truncDays(floorDiv(local, microsPerDay), unit)
+			if !ok && unit != "day" {
+				return 0, false, nil
+			}
+			return zone.Instant(day * microsPerDay), true, nil
+		})
+	}), nil
+}
+
+// truncClock cuts the local time, keeping the offset.
+func truncClock(t, size int64, zone *codec.Offsets) int64 {
+	if size <= 1e6 {
+		return t - floorMod(t, size)
+	}
+	local := zone.Local(t)
+	return t - floorMod(local, size)
+}
+
+func shiftZone(name string, toUTC bool, example Example) *Def {
+	s := takes(exactly(plan.Timestamp), str()).gives(plan.Timestamp)
+	return scalar(name, "datetime_funcs", s, func(c *plan.Call, _ *Env) (Kernel, error) {
+		return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+			zones := map[string]*codec.Offsets{}
+			return fixed(plan.Timestamp, func(args []*chunk.Vector, i int) (int64, bool, error) {
+				zone, err := zoneNamed(zones, args[1].Text(i))
+				if err != nil {
+					return 0, false, err
+				}
+				t := chunk.Values[int64](args[0])[i]
+				if toUTC {
+					return zone.Instant(t), true, nil
+				}
+				return zone.Local(t), true, nil
+			})(args, sel, n)
+		}, nil
+	}, example)
+}
+
+func zoneNamed(zones map[string]*codec.Offsets, name string) (*codec.Offsets, error) {
+	if z, ok := zones[name]; ok {
+		return z, nil
+	}
+	loc, err := codec.Zone(name)
+	if err != nil {
+		return nil, err
+	}
+	zones[name] = codec.NewOffsets(loc)
+	return zones[name], nil
+}
+
+// unitSpan is n units as an interval; ok false for words that are no units.
+func unitSpan(unit string, n int64) (span plan.Interval, fits, ok bool) {
+	months := map[string]int64{"YEAR": 12, "QUARTER": 3, "MONTH": 1}[unit]
+	days := map[string]int64{"WEEK": 7, "DAY": 1, "DAYOFYEAR": 1}[unit]
+	micros := clockUnits[strings.ToLower(unit)]
+	total, fits := mulFits(n, max(months, days, micros))
+	switch {
+	case months > 0:
+		return plan.Interval{Months: int32(total)}, fits && int64(int32(total)) == total, true
+	case days > 0:
+		return plan.Interval{Days: int32(total)}, fits && int64(int32(total)) == total, true
+	default:
+		return plan.Interval{Micros: total}, fits, micros > 0
+	}
+}
+
+func badUnit(function, unit string) *plan.Error {
+	return plan.NewError(plan.ClassIllegal, "INVALID_PARAMETER_VALUE.DATETIME_UNIT", unit+" is no unit of time.",
+		"functionName", plan.Quote(function), "parameter", "`unit`", "invalidValue", sqlString(unit))
+}
+
+func timestampAdd(c *plan.Call, env *Env) (Kernel, error) {
+	inner := *env
+	if c.Of.Kind == plan.KindTimestampNTZ {
+		inner.Zone = utc
+	}
+	return zoned(&inner, func(zone *codec.Offsets) Kernel {
+		return fixed(c.Of, func(args []*chunk.Vector, i int) (int64, bool, error) {
+			unit, n := args[0].Text(i), chunk.Values[int64](args[1])[i]
+			span, fits, ok := unitSpan(strings.ToUpper(unit), n)
+			if !ok {
+				return 0, false, badUnit("TIMESTAMPADD", unit)
+			}
+			t, sum := addSpan(chunk.Values[int64](args[2])[i], span, zone)
+			if !fits || !sum {
+				return 0, false, plan.NewError(plan.ClassArithmetic, "DATETIME_OVERFLOW",
+					"adding "+itoa(int(n))+" "+unit+" leaves the range of timestamps.",
+					"operation", "add "+intText(n, plan.Long)+" "+sqlString(unit))
+			}
+			return t, true, nil
+		})
+	}), nil
+}
+
+func timestampDiff(_ *plan.Call, env *Env) (Kernel, error) {
+	return zoned(env, func(zone *codec.Offsets) Kernel {
+		return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
+			unit := strings.ToUpper(args[0].Text(i))
+			x, y := zone.Local(chunk.Values[int64](args[1])[i]), zone.Local(chunk.Values[int64](args[2])[i])
+			switch unit {
+			case "YEAR":
+				return wholeMonths(x, y) / 12, true, nil
+			case "QUARTER":
+				return wholeMonths(x, y) / 3, true, nil
+			case "MONTH":
+				return wholeMonths(x, y), true, nil
+			case "WEEK":
+				return (y - x) / (7 * microsPerDay), true, nil
+			case "DAY":
+				return (y - x) / microsPerDay, true, nil
+			}
+			size, ok := clockUnits[strings.ToLower(unit)]
+			if !ok {
+				return 0, false, badUnit("TIMESTAMPDIFF", args[0].Text(i))
+			}
+			return (y - x) / size, true, nil
+		})
+	}), nil
+}
+
+// wholeMonths is the number of whole months from x to y, as Java counts them: a
+// day that is not whole is dropped first, then days that make no month.
+func wholeMonths(x, y int64) int64 {
+	from, to := floorDiv(x, microsPerDay), floorDiv(y, microsPerDay)
+	clock := floorMod(y, microsPerDay) - floorMod(x, microsPerDay)
+	switch {
+	case to > from && clock < 0:
+		to--
+	case to < from && clock > 0:
+		to++
+	}
+	fy, fm, fd := codec.Civil(from)
+	ty, tm, td := codec.Civil(to)
+	// A month has at most 32 days here, so days carry into months by themselves.
+	const days = 32
+	return (int64((ty-fy)*12+tm-fm)*days + int64(td-fd)) / days
+}

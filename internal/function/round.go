@@ -1,0 +1,266 @@
+package function
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// rounding is a way to round.
+type rounding uint8
+
+const (
+	halfUp rounding = iota
+	halfEven
+	upward
+	downward
+)
+
+// roundDefs are round, bround, ceil and floor.
+func roundDefs() []*Def {
+	return []*Def{
+		roundDef("round", halfUp, Example{"round(2.5, 0)", "3"}, Example{"round(1234567.891, -3)", "1235000"}),
+		roundDef("bround", halfEven, Example{"bround(2.5, 0)", "2"}, Example{"bround(25, -1)", "20"}),
+		wholeDef("ceil ceiling", upward, Example{"ceil(-0.1)", "0"}, Example{"ceil(3.1411, 3)", "3.142"}),
+		wholeDef("floor", downward, Example{"floor(-0.1)", "-1"}, Example{"floor(3.1411, 3)", "3.141"}),
+	}
+}
+
+func roundDef(name string, how rounding, examples ...Example) *Def {
+	s := takes(numeric(), exactly(plan.Int)).defaults(plan.Lit(int64(0), plan.Int)).withNull(always).
+		givesType(func(args []plan.Expr) plan.Type { return roundedType(args[0].Type(), scaleOf(args)) }).
+		checked(constantScale)
+	return scalar(name, "math_funcs", s, how.maker, examples...)
+}
+
+// constantScale refuses a number of digits that depends on the row.
+func constantScale(b *Binding, c *plan.Call) error {
+	if _, ok := constantInt(c.Args[1]); ok || c.Args[1].Type().Kind == plan.KindNull {
+		return nil
+	}
+	return mismatch(b, c, "NON_FOLDABLE_INPUT", "the number of digits must be a constant.",
+		"inputName", "`scale`", "inputType", sqlType(plan.Int), "inputExpr", quoted(b.sql(c.Args[1])))
+}
+
+// constantInt is the value of an integer literal, perhaps cast or negated.
+func constantInt(e plan.Expr) (int64, bool) {
+	switch e := e.(type) {
+	case *plan.Literal:
+		v, ok := e.Value.(int64)
+		return v, ok || e.Value == nil
+	case *plan.Cast:
+		return constantInt(e.Child)
+	case *plan.Call:
+		if e.Name == "negative" {
+			v, ok := constantInt(e.Args[0])
+			return -v, ok
+		}
+	}
+	return 0, false
+}
+
+func scaleOf(args []plan.Expr) int {
+	v, _ := constantInt(args[1])
+	return int(v)
+}
+
+// roundedType: a decimal keeps the digits it may still have, and one more
+// before the point.
+func roundedType(t plan.Type, scale int) plan.Type {
+	if t.Kind != plan.KindDecimal {
+		return t
+	}
+	whole := t.Precision - t.Scale + 1
+	if scale < 0 {
+		return plan.Decimal(min(max(whole, 1-scale), plan.MaxPrecision), 0)
+	}
+	kept := min(t.Scale, scale)
+	return plan.Decimal(min(whole+kept, plan.MaxPrecision), kept)
+}
+
+func (how rounding) maker(c *plan.Call, _ *Env) (Kernel, error) {
+	scale := scaleOf(c.Args)
+	switch c.Args[0].Type().Kind {
+	case plan.KindByte:
+		return roundInts[int8](how, c, scale), nil
+	case plan.KindShort:
+		return roundInts[int16](how, c, scale), nil
+	case plan.KindInt:
+		return roundInts[int32](how, c, scale), nil
+	case plan.KindLong:
+		return roundInts[int64](how, c, scale), nil
+	case plan.KindFloat:
+		return roundFloats[float32](how, c, scale), nil
+	case plan.KindDouble:
+		return roundFloats[float64](how, c, scale), nil
+	default:
+		return how.decimals(c, scale), nil
+	}
+}
+
+func roundInts[T signedInt](how rounding, c *plan.Call, scale int) Kernel {
+	return fixed(c.Of, func(args []*chunk.Vector, i int) (T, bool, error) {
+		x := chunk.Values[T](args[0])[i]
+		if scale >= 0 {
+			return x, !args[1].IsNull(i), nil
+		}
+		d := how.rescale(decimal128.FromI64(int64(x)), 0, scale)
+		v := int64(d.LowBits())
+		if c.ANSI && (int64(T(v)) != v || d.HighBits() != v>>63) {
+			return 0, false, overflow("Overflow", "").At(c.Origin)
+		}
+		return T(v), true, nil
+	})
+}
+
+// rescale rounds d, which has a scale, to another; the result keeps the first
+// when the second is lower than zero.
+func (how rounding) rescale(d chunk.Dec, scale, to int) chunk.Dec {
+	drop := scale - to
+	if drop <= 0 {
+		return d
+	}
+	unit := bigPow10(drop)
+	q, r := new(big.Int).QuoRem(d.BigInt(), unit, new(big.Int))
+	half := new(big.Int).Lsh(new(big.Int).Abs(r), 1).Cmp(unit)
+	away := false
+	switch how {
+	case halfUp:
+		away = half >= 0
+	case halfEven:
+		away = half > 0 || half == 0 && q.Bit(0) == 1
+	case upward:
+		away = r.Sign() > 0
+	default:
+		away = r.Sign() < 0
+	}
+	if away {
+		q.Add(q, big.NewInt(int64(d.Sign())))
+	}
+	if to < 0 {
+		q.Mul(q, bigPow10(-to))
+	}
+	return decimal128.FromBigInt(q)
+}
+
+// roundFloats goes by the shortest digits of a number, as Spark does.
+func roundFloats[T float](how rounding, c *plan.Call, scale int) Kernel {
+	bits := 64
+	if c.Of.Kind == plan.KindFloat {
+		bits = 32
+	}
+	return fixed(c.Of, func(args []*chunk.Vector, i int) (T, bool, error) {
+		x := chunk.Values[T](args[0])[i]
+		f := float64(x)
+		if f != f || math.IsInf(f, 0) || f == math.Trunc(f) && scale >= 0 {
+			return x, !args[1].IsNull(i), nil
+		}
+		r, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'e', -1, bits))
+		unit := new(big.Rat).SetInt(bigPow10(max(scale, -scale)))
+		if scale < 0 {
+			unit.Inv(unit)
+		}
+		r.Mul(r, unit)
+		whole := how.wholeOf(r)
+		if scale <= 0 {
+			whole.Mul(whole, bigPow10(-scale))
+			v, _ := new(big.Float).SetInt(whole).Float64()
+			return T(v), true, nil
+		}
+		v, err := strconv.ParseFloat(bigText(whole, scale), bits)
+		return T(v), err == nil, nil
+	})
+}
+
+// wholeOf rounds a ratio to an integer, half up or half to even.
+func (how rounding) wholeOf(r *big.Rat) *big.Int {
+	q, rest := new(big.Int).QuoRem(r.Num(), r.Denom(), new(big.Int))
+	half := new(big.Int).Lsh(rest.Abs(rest), 1).Cmp(r.Denom())
+	if half > 0 || half == 0 && (how == halfUp || q.Bit(0) == 1) {
+		q.Add(q, big.NewInt(int64(r.Sign())))
+	}
+	return q
+}
+
+func (how rounding) decimals(c *plan.Call, scale int) Kernel {
+	from := c.Args[0].Type().Scale
+	return fixed(c.Of, func(args []*chunk.Vector, i int) (chunk.Dec, bool, error) {
+		x := chunk.Values[chunk.Dec](args[0])[i]
+		d := how.rescale(x, from, min(scale, from))
+		if fitsDigits(d, c.Of.Precision) {
+			return d, !args[1].IsNull(i), nil
+		}
+		if !c.ANSI {
+			return d, false, nil
+		}
+		q := new(big.Int).Quo(d.BigInt(), bigPow10(max(0, -scale)))
+		return d, false, roundedOverflow(q, min(scale, 0), c.Of)
+	})
+}
+
+// wholeDef is ceil or floor; with a number of digits they round decimals.
+func wholeDef(names string, how rounding, examples ...Example) *Def {
+	one := takes(oneOf(exactly(plan.Double), decimals(), exactly(plan.Long))).withNull(always).
+		givesType(func(args []plan.Expr) plan.Type {
+			t := args[0].Type()
+			switch {
+			case t.Kind != plan.KindDecimal:
+				return plan.Long
+			case t.Scale == 0:
+				return t
+			default:
+				return plan.Decimal(min(t.Precision-t.Scale+1, plan.MaxPrecision), 0)
+			}
+		})
+	two := takes(decimals(), exactly(plan.Int)).withNull(always).checked(constantScale).
+		givesType(func(args []plan.Expr) plan.Type { return roundedType(args[0].Type(), scaleOf(args)) })
+	d := scalar(names, "math_funcs", one, how.wholeMaker, examples...)
+	d.ShownAsWritten, d.Shown = true, map[string]string{"ceil": "CEIL", "floor": "FLOOR"}[d.Name]
+	d.Bind = func(b *Binding) (*plan.Call, error) {
+		if err := b.between(1, 2); err != nil || len(b.Args) == 2 {
+			return two.bindOr(b, err)
+		}
+		return one.bind(b)
+	}
+	return d
+}
+
+func (s sig) bindOr(b *Binding, err error) (*plan.Call, error) {
+	if err != nil {
+		return nil, err
+	}
+	bound := *b
+	bound.Text = b.Def.Name + "($*)"
+	return s.bind(&bound)
+}
+
+func (how rounding) wholeMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	if len(c.Args) == 2 {
+		return how.decimals(c, scaleOf(c.Args)), nil
+	}
+	switch c.Args[0].Type().Kind {
+	case plan.KindLong:
+		return func(args []*chunk.Vector, _ chunk.Sel, _ int) (*chunk.Vector, error) { return args[0], nil }, nil
+	case plan.KindDecimal:
+		from := c.Args[0].Type().Scale
+		return fixed(c.Of, func(args []*chunk.Vector, i int) (chunk.Dec, bool, error) {
+			return how.rescale(chunk.Values[chunk.Dec](args[0])[i], from, 0), true, nil
+		}), nil
+	}
+	round := math.Ceil
+	if how == downward {
+		round = math.Floor
+	}
+	return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
+		f := round(chunk.Values[float64](args[0])[i])
+		if c.ANSI && (f > math.MaxInt64 || f < math.MinInt64) {
+			return 0, false, overflow("overflow", "").At(c.Origin)
+		}
+		return javaInteger[int64](f, math.MaxInt64), true, nil
+	}), nil
+}
