@@ -16,7 +16,7 @@ func (p *planner) buildAggregate(n *plan.Aggregate) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
-	return input{&aggregateOp{in.op, agg}, n.Output()}, nil
+	return input{op: &aggregateOp{in.op, agg}, attrs: n.Output()}, nil
 }
 
 // parts is one: what few groups are left fits one partition, which is what

@@ -35,6 +35,8 @@ type planner struct {
 type input struct {
 	op    operator
 	attrs []*plan.Attribute
+	// local marks rows that are not cut into partitions yet; see spreadOp.
+	local bool
 }
 
 // need is the columns that the operators above read; nil is all of them.
@@ -72,15 +74,22 @@ func needs(exprs ...plan.Expr) need { return need(plan.References(exprs...)) }
 
 // build compiles a node that must yield the needed columns.
 func (p *planner) build(n plan.Node, want need) (input, error) {
+	in, err := p.chain(n, want)
+	return in.spread(), err
+}
+
+// chain is build for the operators that Spark evaluates over local data while
+// it optimizes.
+func (p *planner) chain(n plan.Node, want need) (input, error) {
 	switch n := n.(type) {
 	case *plan.Scan:
 		return buildScan(n, want), nil
 	case *plan.LocalData:
 		return buildLocal(n)
 	case *plan.Range:
-		return input{&rangeOp{n}, n.Output()}, nil
+		return input{op: &rangeOp{n}, attrs: n.Output()}, nil
 	case *plan.OneRow:
-		return input{oneRow{}, nil}, nil
+		return input{op: oneRow{}}, nil
 	case *plan.Project:
 		return p.buildProject(n, want)
 	case *plan.Filter:
@@ -108,9 +117,9 @@ func (p *planner) build(n plan.Node, want need) (input, error) {
 	case *plan.ShowString:
 		return p.buildShow(n)
 	case *plan.SubqueryAlias:
-		return p.build(n.Input, want)
+		return p.chain(n.Input, want)
 	case *plan.Hint:
-		return p.build(n.Input, want)
+		return p.chain(n.Input, want)
 	default:
 		panic(fmt.Sprintf("%T reached execution", n))
 	}
@@ -125,9 +134,9 @@ func (in input) take(attrs []*plan.Attribute) input {
 		same = same && ordinals[i] == i
 	}
 	if same {
-		return input{in.op, attrs}
+		return input{op: in.op, attrs: attrs}
 	}
-	return input{&pickOp{in.op, ordinals}, attrs}
+	return input{op: &pickOp{in.op, ordinals}, attrs: attrs}
 }
 
 func position(attrs []*plan.Attribute, id plan.ExprID) int {

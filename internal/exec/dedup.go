@@ -36,7 +36,7 @@ func newDedup(in input, keys, attrs []*plan.Attribute) (input, error) {
 		return input{}, err
 	}
 	o := &dedupOp{in: in.op, keys: ordinalsOf(in.attrs, keys), form: form, keep: ordinalsOf(in.attrs, attrs)}
-	return input{o, attrs}, nil
+	return input{op: o, attrs: attrs}, nil
 }
 
 func (o *dedupOp) parts(*running) int { return 1 }

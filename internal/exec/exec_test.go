@@ -16,7 +16,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func testEnv() *function.Env {
-	return &function.Env{ANSI: true, Zone: time.UTC, Now: 1_700_000_000_000_000, Conf: func(string) string { return "" }}
+	conf := func(string) string { return "" }
+	return &function.Env{ANSI: true, Zone: time.UTC, Now: 1_700_000_000_000_000, Conf: conf}
 }
 
 // frame is a relation under construction.
@@ -34,13 +35,18 @@ func relation(t testing.TB, schema plan.Type, rows ...[]plan.Value) *frame {
 func relationOf(t testing.TB, c *chunk.Chunk, schema plan.Type) *frame {
 	t.Helper()
 	f := &frame{t: t, ids: sharedIDs}
-	data := &plan.LocalData{Schema: schema}
+	data := &plan.LocalData{Schema: schema, Attrs: attributes(schema.Fields)}
 	data.Rows = append(data.Rows, c.ToArrow(chunk.ArrowSchema(schema, chunk.ArrowOptions{Zone: "UTC"})))
-	for _, field := range schema.Fields {
-		data.Attrs = append(data.Attrs, &plan.Attribute{Name: field.Name, Of: field.Type, Null: field.Nullable, ID: f.ids.Next()})
-	}
 	f.node = data
 	return f
+}
+
+func attributes(fields []plan.Field) []*plan.Attribute {
+	var out []*plan.Attribute
+	for _, f := range fields {
+		out = append(out, &plan.Attribute{Name: f.Name, Of: f.Type, Null: f.Nullable, ID: sharedIDs.Next()})
+	}
+	return out
 }
 
 var sharedIDs = &plan.IDs{}
@@ -118,7 +124,7 @@ func (f *frame) want(rows ...[]plan.Value) {
 	}
 }
 
-func row(v ...plan.Value) []plan.Value { return v }
+func row(v ...plan.Value) []plan.Value { return append([]plan.Value{}, v...) }
 
 func TestFilterKeepsTrueRows(t *testing.T) {
 	f := relation(t, plan.Struct(plan.Col("a", plan.Long), plan.Col("s", plan.String)),
@@ -133,4 +139,22 @@ func TestProjectComputes(t *testing.T) {
 	f := relation(t, plan.Struct(plan.Col("a", plan.Long)), row(int64(1)), row(nil))
 	f.project(f.as(call(t, "+", f.col("a"), long(1)), "b"), f.as(text("k"), "k"), f.col("a")).
 		want(row(int64(2), "k", int64(1)), row(nil, "k", nil))
+}
+
+func aggregateCall(t testing.TB, b *function.Binding) plan.Expr {
+	t.Helper()
+	b.Env = testEnv()
+	e, err := function.BindCall(b)
+	if err != nil {
+		t.Fatalf("bind %s: %v", b.Name, err)
+	}
+	return e
+}
+
+func distinctCall(t testing.TB, name string, args ...plan.Expr) plan.Expr {
+	return aggregateCall(t, &function.Binding{Name: name, Args: args, Distinct: true})
+}
+
+func filtered(t testing.TB, name string, cond plan.Expr, args ...plan.Expr) plan.Expr {
+	return aggregateCall(t, &function.Binding{Name: name, Args: args, Filter: cond})
 }

@@ -14,9 +14,12 @@ type filterOp struct {
 }
 
 func (p *planner) buildFilter(n *plan.Filter, want need) (input, error) {
-	in, err := p.build(n.Input, want.with(n.Cond))
+	in, err := p.chain(n.Input, want.with(n.Cond))
 	if err != nil {
 		return input{}, err
+	}
+	if hasSubquery(n.Cond) {
+		in = in.spread()
 	}
 	set, err := p.compileSet([]plan.Expr{n.Cond}, in.attrs)
 	if err != nil {
@@ -27,7 +30,7 @@ func (p *planner) buildFilter(n *plan.Filter, want need) (input, error) {
 	if len(attrs) < len(in.attrs) {
 		o.keep = ordinalsOf(in.attrs, attrs)
 	}
-	return input{o, attrs}, nil
+	return input{op: o, attrs: attrs, local: in.local}, nil
 }
 
 // ordinalsOf is where some attributes stand among others.

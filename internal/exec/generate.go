@@ -60,7 +60,7 @@ func (p *planner) buildGenerate(n *plan.Generate, want need) (input, error) {
 	o.keep = ordinalsOf(in.attrs, kept)
 	made := want.only(n.Attrs)
 	o.pick = ordinalsOf(n.Attrs, made)
-	return input{o, append(append([]*plan.Attribute(nil), kept...), made...)}, nil
+	return input{op: o, attrs: append(append([]*plan.Attribute(nil), kept...), made...)}, nil
 }
 
 func isOuter(name string) bool {
@@ -128,17 +128,20 @@ func (o *generateOp) columns() []*chunk.Vector {
 }
 
 func (o *generateOp) emit(c *chunk.Chunk, rows []int32, made []*chunk.Vector, yield receiver) bool {
-	if len(rows) == 0 {
-		return true
+	for from := 0; from < len(rows); from += chunk.MaxRows {
+		to := min(from+chunk.MaxRows, len(rows))
+		out := &chunk.Chunk{Rows: to - from, Part: c.Part}
+		for _, k := range o.keep {
+			out.Cols = append(out.Cols, chunk.Gather(c.Cols[k], rows[from:to]))
+		}
+		for _, k := range o.pick {
+			out.Cols = append(out.Cols, made[k].Slice(from, to))
+		}
+		if !yield(out, nil) {
+			return false
+		}
 	}
-	out := &chunk.Chunk{Rows: len(rows), Part: c.Part}
-	for _, k := range o.keep {
-		out.Cols = append(out.Cols, chunk.Gather(c.Cols[k], rows))
-	}
-	for _, k := range o.pick {
-		out.Cols = append(out.Cols, made[k])
-	}
-	return yieldSlices(out, yield)
+	return true
 }
 
 // explode makes a row of each element of an array, or of each entry of a map,

@@ -71,7 +71,7 @@ func (p *planner) buildJoin(n *plan.Join, want need) (input, error) {
 		return input{}, err
 	}
 	o.out = o.pairs(ordinalsOf(l.attrs, outL), ordinalsOf(r.attrs, outR))
-	return input{o, append(append([]*plan.Attribute(nil), outL...), outR...)}, nil
+	return input{op: o, attrs: append(append([]*plan.Attribute(nil), outL...), outR...)}, nil
 }
 
 // columns is what the join yields of each side.

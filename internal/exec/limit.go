@@ -25,16 +25,20 @@ func (p *planner) buildLimit(n *plan.Limit, want need) (input, error) {
 	if sort, ok := n.Input.(*plan.Sort); ok && sort.Global && !n.Tail && count <= maxTop && skip <= maxTop {
 		top := skip + count
 		in, err := p.buildSort(sort, &top, want)
-		return input{&limitOp{in.op, skip, count}, in.attrs}, err
+		return input{op: &limitOp{in.op, skip, count}, attrs: in.attrs}, err
 	}
-	in, err := p.build(n.Input, want)
+	in, err := p.chain(n.Input, want)
 	if err != nil {
 		return input{}, err
 	}
-	if n.Tail {
-		return input{&tailOp{in.op, count}, in.attrs}, nil
+	local := in.local && n.Skip == nil && !n.Tail
+	if !local {
+		in = in.spread()
 	}
-	return input{&limitOp{in.op, skip, count}, in.attrs}, nil
+	if n.Tail {
+		return input{op: &tailOp{in.op, count}, attrs: in.attrs}, nil
+	}
+	return input{op: &limitOp{in.op, skip, count}, attrs: in.attrs, local: local}, nil
 }
 
 // rowCount is the value of a limit's expression; NULL counts as 0.

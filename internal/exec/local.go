@@ -7,11 +7,8 @@ import (
 	"github.com/weir-dev/weir/internal/plan"
 )
 
-// localOp yields rows that came with the plan.
-type localOp struct {
-	chunks []*chunk.Chunk
-	total  int
-}
+// localOp yields rows that came with the plan, all in partition 0.
+type localOp struct{ chunks []*chunk.Chunk }
 
 func buildLocal(n *plan.LocalData) (input, error) {
 	o := &localOp{}
@@ -22,43 +19,83 @@ func buildLocal(n *plan.LocalData) (input, error) {
 		}
 		if c.Rows > 0 {
 			o.chunks = append(o.chunks, c)
-			o.total += c.Rows
 		}
 	}
-	return input{o, n.Attrs}, nil
+	return input{op: o, attrs: n.Attrs, local: true}, nil
 }
 
-// parts is Spark's: as many as the parallelism, but none without rows.
-func (o *localOp) parts(r *running) int { return min(r.parallelism(), o.total) }
+func (o *localOp) parts(*running) int { return 1 }
+
+func (o *localOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for _, c := range o.chunks {
+			if err := r.stopped(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yieldSlices(c, yield) {
+				return
+			}
+		}
+	}
+}
+
+// spreadOp cuts local rows into partitions. Spark's optimizer evaluates
+// projections, filters and limits over local data itself, as one partition, and
+// only what is left of the rows is cut; so this stands above all of them.
+type spreadOp struct{ in operator }
+
+// spread is the input as other operators see it.
+func (in input) spread() input {
+	if !in.local {
+		return in
+	}
+	return input{op: &spreadOp{in.op}, attrs: in.attrs}
+}
+
+// parts is known when the rows were read.
+func (o *spreadOp) parts(*running) int { return 0 }
+
+func (o *spreadOp) rows(r *running) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		held := r.lease("local data")
+		defer held.end()
+		var chunks []*chunk.Chunk
+		total := 0
+		for c, err := range o.in.rows(r) {
+			if err == nil {
+				err = held.add(chunkBytes(c))
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			chunks = append(chunks, c)
+			total += c.Rows
+		}
+		cut(chunks, total, min(r.parallelism(), total), yield)
+	}
+}
 
 // sliceStart is the first of n rows that slice i of count holds, as Spark's
 // parallelize cuts.
 func sliceStart(i, count, n int) int { return int(int64(i) * int64(n) / int64(count)) }
 
-func (o *localOp) rows(r *running) chunk.Rows {
-	return func(yield func(*chunk.Chunk, error) bool) {
-		parts := o.parts(r)
-		row, part := 0, 0
-		for _, c := range o.chunks {
-			for from := 0; from < c.Rows; {
-				for row >= sliceStart(part+1, parts, o.total) {
-					part++
-				}
-				to := min(c.Rows, from+chunk.MaxRows, from+sliceStart(part+1, parts, o.total)-row)
-				out := c.Slice(from, to)
-				if out == c {
-					out = &chunk.Chunk{Cols: c.Cols, Rows: c.Rows}
-				}
-				out.Part = part
-				row += to - from
-				from = to
-				if err := r.stopped(); err != nil {
-					yield(nil, err)
-					return
-				}
-				if !yield(out, nil) {
-					return
-				}
+// cut yields rows in slices, a partition each. None of them is empty, since
+// there are no more of them than rows.
+func cut(chunks []*chunk.Chunk, total, parts int, yield receiver) {
+	row, part := 0, 0
+	for _, c := range chunks {
+		for from := 0; from < c.Rows; {
+			if row == sliceStart(part+1, parts, total) {
+				part++
+			}
+			to := min(c.Rows, from+sliceStart(part+1, parts, total)-row)
+			out := *c.Slice(from, to)
+			out.Part = part
+			row, from = row+to-from, to
+			if !yield(&out, nil) {
+				return
 			}
 		}
 	}

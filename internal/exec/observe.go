@@ -30,7 +30,7 @@ func (p *planner) buildObserve(n *plan.Observe, want need) (input, error) {
 	}
 	attrs := want.only(in.attrs)
 	o := &observeOp{in.op, n.Name, b.g, plan.SchemaOf(metrics.Output()), ordinalsOf(in.attrs, attrs)}
-	return input{o, attrs}, nil
+	return input{op: o, attrs: attrs}, nil
 }
 
 func (o *observeOp) parts(r *running) int { return o.in.parts(r) }

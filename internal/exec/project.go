@@ -19,15 +19,29 @@ func (p *planner) buildProject(n *plan.Project, want need) (input, error) {
 			exprs, attrs = append(exprs, e), append(attrs, a)
 		}
 	}
-	in, err := p.build(n.Input, needs(exprs...))
+	in, err := p.chain(n.Input, needs(exprs...))
 	if err != nil {
 		return input{}, err
+	}
+	if hasSubquery(exprs...) {
+		in = in.spread()
 	}
 	set, err := p.compileSet(exprs, in.attrs)
 	if err != nil {
 		return input{}, err
 	}
-	return input{&projectOp{in.op, set}, attrs}, nil
+	return input{op: &projectOp{in.op, set}, attrs: attrs, local: in.local}, nil
+}
+
+// hasSubquery reports whether expressions hold a subquery, which Spark does not
+// evaluate while it optimizes.
+func hasSubquery(exprs ...plan.Expr) bool {
+	for _, e := range exprs {
+		if plan.Contains(e, func(p plan.Expr) bool { _, ok := p.(*plan.Subquery); return ok }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *projectOp) parts(r *running) int { return o.in.parts(r) }

@@ -30,7 +30,7 @@ func (p *planner) buildRepartition(n *plan.Repartition, want need) (input, error
 			return input{}, err
 		}
 	}
-	return input{o, in.attrs}, nil
+	return input{op: o, attrs: in.attrs}, nil
 }
 
 // parts is the number asked for. Where none is, few rows end up in one

@@ -22,7 +22,7 @@ func buildScan(n *plan.Scan, want need) input {
 			}
 		}
 	}
-	return input{o, attrs}
+	return input{op: o, attrs: attrs}
 }
 
 // parts is not known: the source numbers its partitions as it yields them.

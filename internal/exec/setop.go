@@ -32,9 +32,9 @@ func (p *planner) buildSetOp(n *plan.SetOp, want need) (input, error) {
 			u.ins = append(u.ins, in.op)
 		}
 		if all {
-			return input{u, attrs}, nil
+			return input{op: u, attrs: attrs}, nil
 		}
-		return newDedup(input{u, attrs}, attrs, attrs)
+		return newDedup(input{op: u, attrs: attrs}, attrs, attrs)
 	}
 	return buildOverlap(n, ins)
 }
@@ -52,7 +52,7 @@ func buildOverlap(n *plan.SetOp, ins []input) (input, error) {
 	for _, in := range ins[1:] {
 		op = &overlapOp{left: op, right: in.op, form: form, except: n.Kind == plan.Except, all: n.All}
 	}
-	return input{op, n.Attrs}, nil
+	return input{op: op, attrs: n.Attrs}, nil
 }
 
 // unionOp yields the rows of its inputs one after the other, their partitions

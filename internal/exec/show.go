@@ -22,7 +22,7 @@ func (p *planner) buildShow(n *plan.ShowString) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
-	return input{&showOp{in.take(n.Input.Output()).op, n}, n.Output()}, nil
+	return input{op: &showOp{in.take(n.Input.Output()).op, n}, attrs: n.Output()}, nil
 }
 
 func (o *showOp) parts(*running) int { return 1 }
@@ -221,7 +221,7 @@ func (t *cells) vertical(b *strings.Builder) {
 		}
 	}
 	if len(t.rows) == 0 {
-		b.WriteString("(0 rows)\n")
+		b.WriteString("(0 rows)")
 		t.more = false
 	}
 }

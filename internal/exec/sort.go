@@ -43,7 +43,7 @@ func (p *planner) buildSort(n *plan.Sort, top *int64, want need) (input, error) 
 		return input{}, err
 	}
 	o := &sortOp{in: in.op, set: set, orders: n.Orders, attrs: in.attrs, global: n.Global, top: top}
-	return input{o, in.attrs}, nil
+	return input{op: o, attrs: in.attrs}, nil
 }
 
 func (o *sortOp) parts(r *running) int {

@@ -40,7 +40,7 @@ func (p *planner) buildWatermark(n *plan.Watermark, want need) (input, error) {
 	}
 	attrs := want.only(in.attrs)
 	at := position(in.attrs, n.Column.(*plan.Attribute).ID)
-	return input{&watermarkOp{in.op, n, at, ordinalsOf(in.attrs, attrs)}, attrs}, nil
+	return input{op: &watermarkOp{in.op, n, at, ordinalsOf(in.attrs, attrs)}, attrs: attrs}, nil
 }
 
 func (o *watermarkOp) parts(r *running) int { return o.in.parts(r) }
