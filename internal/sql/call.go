@@ -47,7 +47,7 @@ func (p *parser) cast(word string) plan.Expr {
 	}
 	p.expect("AS")
 	to := p.dataType()
-	p.close()
+	p.expectMissable(")")
 	c := &plan.Cast{Child: e, To: castType(to), Origin: p.origin(start)}
 	if word == "TRY_CAST" {
 		c.Mode = plan.CastTry
@@ -61,7 +61,7 @@ func (p *parser) structOf() plan.Expr {
 	if !p.at(")") {
 		p.list(func() { args = append(args, p.namedExpr()) })
 	}
-	p.expect(")")
+	p.closeList(len(args))
 	return p.fn(start, "struct", args...)
 }
 
@@ -263,7 +263,7 @@ func (p *parser) arguments(first plan.Expr) []plan.Expr {
 // NULLS, OVER. The keys of WITHIN GROUP follow the arguments as SortOrders.
 func (p *parser) finishCall(start int, name []string, args []plan.Expr) plan.Expr {
 	nulls := p.nullsOption()
-	p.expect(")")
+	p.closeList(len(args))
 	if p.ahead("WITHIN", "GROUP", "(") {
 		p.skip(3)
 		p.expectAll("ORDER", "BY")

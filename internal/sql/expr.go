@@ -147,7 +147,7 @@ func (p *parser) predicate(start int, v plan.Expr) plan.Expr {
 	switch word {
 	case "BETWEEN":
 		low := p.value(0)
-		p.expect("AND")
+		p.expectMissable("AND")
 		high := p.value(0)
 		return p.negate(q, p.fn(start, "between", v, low, high))
 	case "IN":
@@ -176,7 +176,7 @@ func (p *parser) in(q predicate) plan.Expr {
 	}
 	args := []plan.Expr{q.value}
 	p.list(func() { args = append(args, p.expr()) })
-	p.expect(")")
+	p.closeList(len(args) - 1)
 	return p.negate(q, p.fn(q.start, "in", args...))
 }
 
@@ -349,7 +349,7 @@ func (p *parser) postfix() plan.Expr {
 		case "[":
 			p.skip(1)
 			key := p.value(0)
-			p.expect("]")
+			p.expectMissable("]")
 			e = &plan.ExtractValue{Child: e, Key: key, Origin: p.origin(start)}
 		case ".":
 			if !p.peek(1).isName() {

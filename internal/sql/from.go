@@ -35,12 +35,13 @@ func (p *parser) relation() plan.Node {
 	in := p.relationPrimary()
 	for p.err == nil {
 		p.pivots()
-		kind, tokens, ok := p.joinAhead()
-		if !ok {
+		kind, tokens := p.joinAhead()
+		if tokens == 0 {
 			return in
 		}
 		natural := p.at("NATURAL")
-		p.skip(tokens)
+		p.skip(tokens - 1)
+		p.expect("JOIN")
 		j := &plan.Join{Left: in, Kind: kind, Natural: natural}
 		j.Right = p.relationPrimary()
 		p.joinCriteria(j)
@@ -74,32 +75,32 @@ func (p *parser) skipParentheses() {
 	p.i = int(p.cur().mate) + 1
 }
 
-// joinAhead is the join that the next tokens begin and how many they are.
-func (p *parser) joinAhead() (kind plan.JoinType, tokens int, ok bool) {
+// joinAhead is the join that the next tokens begin and how many they are with
+// the word JOIN; 0 when they begin none.
+func (p *parser) joinAhead() (kind plan.JoinType, tokens int) {
 	n := 0
 	if p.at("NATURAL") {
 		n = 1
 	}
-	outer := func(kind plan.JoinType) (plan.JoinType, int, bool) {
-		n++
-		if p.peek(n).word == "OUTER" {
+	outer := func(kind plan.JoinType) (plan.JoinType, int) {
+		if p.peek(n+1).word == "OUTER" {
 			n++
 		}
-		return kind, n + 1, p.peek(n).word == "JOIN"
+		return kind, n + 2
 	}
 	switch p.peek(n).word {
 	case "JOIN":
-		return plan.InnerJoin, n + 1, true
+		return plan.InnerJoin, n + 1
 	case "INNER":
-		return plan.InnerJoin, n + 2, p.peek(n+1).word == "JOIN"
+		return plan.InnerJoin, n + 2
 	case "CROSS":
-		return plan.CrossJoin, n + 2, p.peek(n+1).word == "JOIN"
+		return plan.CrossJoin, n + 2
 	case "LEFT":
 		switch p.peek(n + 1).word {
 		case "SEMI":
-			return plan.SemiJoin, n + 3, p.peek(n+2).word == "JOIN"
+			return plan.SemiJoin, n + 3
 		case "ANTI":
-			return plan.AntiJoin, n + 3, p.peek(n+2).word == "JOIN"
+			return plan.AntiJoin, n + 3
 		}
 		return outer(plan.LeftJoin)
 	case "RIGHT":
@@ -107,11 +108,11 @@ func (p *parser) joinAhead() (kind plan.JoinType, tokens int, ok bool) {
 	case "FULL":
 		return outer(plan.FullJoin)
 	case "SEMI":
-		return plan.SemiJoin, n + 2, p.peek(n+1).word == "JOIN"
+		return plan.SemiJoin, n + 2
 	case "ANTI":
-		return plan.AntiJoin, n + 2, p.peek(n+1).word == "JOIN"
+		return plan.AntiJoin, n + 2
 	default:
-		return 0, 0, false
+		return 0, 0
 	}
 }
 
@@ -259,7 +260,7 @@ func (p *parser) tableAlias() (name string, columns []string) {
 	switch {
 	case p.at("AS") && p.peek(1).isName() && !joinWord(p.peek(1).word):
 		p.skip(1)
-	case p.at("AS") && p.peek(1).kind != tokEnd && !p.clauseAhead(1) && !joinWord(p.peek(1).word):
+	case p.at("AS") && p.peek(1).kind != tokEnd && p.peek(1).word != "(" && !p.clauseAhead(1) && !joinWord(p.peek(1).word):
 		p.skip(1)
 		p.syntax("")
 		return "", nil
@@ -401,6 +402,6 @@ func (p *parser) lateralView(in plan.Node) plan.Node {
 }
 
 func (p *parser) joinFollows() bool {
-	_, _, ok := p.joinAhead()
-	return ok
+	_, tokens := p.joinAhead()
+	return tokens > 0
 }

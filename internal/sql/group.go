@@ -17,11 +17,12 @@ const maxGroupingSets = 4096
 
 // groupBy reads GROUP BY …; nil when it is not there.
 func (p *parser) groupBy() *grouping {
-	if !p.at("GROUP") || !p.clauseAhead(0) {
+	if !p.clauseHere("GROUP") {
 		return nil
 	}
 	start := p.i
-	p.skip(2)
+	p.skip(1)
+	p.expect("BY")
 	var elements []grouping
 	p.list(func() { elements = append(elements, p.groupingElement()) })
 	switch {

@@ -225,6 +225,9 @@ func (p *parser) intervalAhead() bool {
 	}
 	switch p.peek(n).kind {
 	case tokString:
+		for p.peek(n+1).kind == tokString {
+			n++
+		}
 		_, ok := p.unitAt(n + 1)
 		return ok
 	case tokInteger, tokDecimal:

@@ -159,11 +159,40 @@ func (p *parser) expect(word string) {
 	if p.accept(word) || p.err != nil {
 		return
 	}
-	if p.peek(1).word == word {
+	p.syntaxBefore(word, false)
+}
+
+// syntaxBefore ends reading where word should stand. A token that stands there
+// too many is called extra. With missable, Spark calls the word missing when
+// the token could stand behind it.
+func (p *parser) syntaxBefore(word string, missable bool) {
+	switch t := p.cur(); {
+	case p.peek(1).word == word:
 		p.syntax("extra")
-		return
+	case missable && t.kind != tokEnd && (t.isName() || t.kind == tokSymbol):
+		p.syntax("missing '" + word + "'")
+	default:
+		p.syntax("")
 	}
-	p.syntax("")
+}
+
+// expectMissable reads a word that Spark calls missing when it is.
+func (p *parser) expectMissable(word string) {
+	if !p.accept(word) && p.err == nil {
+		p.syntaxBefore(word, true)
+	}
+}
+
+// closeList reads the ")" behind n items. Behind several, whatever stands there
+// instead is called extra.
+func (p *parser) closeList(n int) {
+	switch {
+	case p.accept(")") || p.err != nil:
+	case n > 1 || p.peek(1).word == ",":
+		p.syntax("extra")
+	default:
+		p.syntaxBefore(")", false)
+	}
 }
 
 func (p *parser) expectAll(words ...string) {

@@ -107,8 +107,8 @@ func (p *parser) inParentheses() plan.Expr {
 	}
 	first := p.namedExpr()
 	if !p.at(",") {
-		if _, named := first.(*plan.Alias); named && p.err == nil && !p.at(")") {
-			p.syntax("")
+		if a, named := first.(*plan.Alias); named && !a.Generated {
+			p.syntax("") // only the parts of a row have names
 		}
 		p.expect(")")
 		return first
@@ -117,7 +117,7 @@ func (p *parser) inParentheses() plan.Expr {
 	for p.accept(",") {
 		items = append(items, p.namedExpr())
 	}
-	p.expect(")")
+	p.closeList(len(items))
 	return p.row(start, items)
 }
 

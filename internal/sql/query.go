@@ -106,31 +106,25 @@ func (p *parser) ctes() []plan.CTE {
 	return defs
 }
 
-// setWord is the set operation at the n-th token ahead and how strongly it
-// binds; "" when the word there is a name.
-func (p *parser) setWord(n int) (word string, binds int) {
-	word = p.peek(n).word
+// setWord is a word if it is a set operation, and how strongly it binds.
+func setWord(word string) (string, int) {
 	switch word {
 	case "UNION", "EXCEPT", "MINUS":
-		binds = 1
+		return word, 1
 	case "INTERSECT":
-		binds = 2
+		return word, 2
 	default:
 		return "", 0
 	}
+}
+
+// setOpAhead reports whether the n-th token ahead is a set operation with a
+// query behind it, rather than a name.
+func (p *parser) setOpAhead(n int) bool {
 	if w := p.peek(n + 1).word; w == "ALL" || w == "DISTINCT" {
 		n++
 	}
-	if !p.queryPrimaryAhead(n + 1) {
-		return "", 0
-	}
-	return word, binds
-}
-
-// queryPrimaryAhead reports whether the right side of a set operation begins
-// at the n-th token ahead.
-func (p *parser) queryPrimaryAhead(n int) bool {
-	return p.peek(n).word == "(" || p.queryAhead(n)
+	return p.peek(n+1).word == "(" || p.queryAhead(n+1)
 }
 
 // setOps reads queries between set operations that bind at least as strongly
@@ -139,7 +133,7 @@ func (p *parser) setOps(min int) plan.Node {
 	start := p.i
 	left := p.queryPrimary()
 	for p.err == nil {
-		word, binds := p.setWord(0)
+		word, binds := setWord(p.cur().word)
 		if binds == 0 || binds < min {
 			break
 		}
@@ -215,6 +209,9 @@ func (p *parser) queryPrimary() plan.Node {
 func (p *parser) fromQuery() plan.Node {
 	start := p.i
 	from := p.fromClause()
+	if p.at("INSERT") && p.atAnyAt(1, "INTO", "OVERWRITE") {
+		return p.refuseRest(start, "FROM … INSERT")
+	}
 	if !p.at("SELECT") {
 		return from
 	}
@@ -270,19 +267,19 @@ func (p *parser) selectQuery(from plan.Node) plan.Node {
 // selectBody reads WHERE, GROUP BY, HAVING and WINDOW.
 func (p *parser) selectBody(start int, in plan.Node, items []plan.Expr) plan.Node {
 	var filter *plan.Filter
-	if p.at("WHERE") && p.startsExpr(1) {
+	if p.clauseHere("WHERE") {
 		p.skip(1)
 		filter = plan.NewFilter(in, p.expr())
 		in = filter
 	}
 	group := p.groupBy()
 	var having plan.Expr
-	hasHaving := p.at("HAVING") && p.startsExpr(1)
+	hasHaving := p.clauseHere("HAVING")
 	if hasHaving {
 		p.skip(1)
 		having = p.expr()
 	}
-	if own := p.i; p.at("QUALIFY") && p.startsExpr(1) {
+	if own := p.i; p.clauseHere("QUALIFY") {
 		p.skip(1)
 		p.expr()
 		p.refuse(own, "QUALIFY")
@@ -308,6 +305,12 @@ func (p *parser) selectBody(start int, in plan.Node, items []plan.Expr) plan.Nod
 		return plan.NewHaving(n, having)
 	}
 	return n
+}
+
+// clauseHere reports whether a clause begins here, where no alias can stand any
+// more. At the very end of the text the word is one too many instead.
+func (p *parser) clauseHere(word string) bool {
+	return p.at(word) && p.peek(1).kind != tokEnd
 }
 
 // hints reads /*+ NAME(args), … */, any number of times.
@@ -371,8 +374,7 @@ func (p *parser) clauseAhead(n int) bool {
 	case "GROUP", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE":
 		return next.word == "BY" && p.startsExpr(n+2)
 	case "UNION", "EXCEPT", "MINUS", "INTERSECT":
-		word, _ := p.setWord(n)
-		return word != ""
+		return p.setOpAhead(n)
 	case "LATERAL":
 		return next.word == "VIEW"
 	case "WINDOW":
@@ -383,6 +385,8 @@ func (p *parser) clauseAhead(n int) bool {
 		return next.word == "(" || next.word == "INCLUDE" || next.word == "EXCLUDE"
 	case "WATERMARK":
 		return p.startsExpr(n + 1)
+	case "INSERT":
+		return next.word == "INTO" || next.word == "OVERWRITE"
 	case "DELAY":
 		return next.word == "OF"
 	default:
@@ -442,7 +446,7 @@ func count(flags ...bool) int {
 // limited reads LIMIT and OFFSET.
 func (p *parser) limited(in plan.Node) plan.Node {
 	var limit, skip plan.Expr
-	if p.at("LIMIT") && p.startsExpr(1) {
+	if p.clauseHere("LIMIT") {
 		p.skip(1)
 		if p.at("ALL") && !p.startsExpr(1) || p.ahead("ALL", "OFFSET") {
 			p.skip(1)
@@ -450,7 +454,7 @@ func (p *parser) limited(in plan.Node) plan.Node {
 			limit = p.expr()
 		}
 	}
-	if p.at("OFFSET") && p.startsExpr(1) {
+	if p.clauseHere("OFFSET") {
 		p.skip(1)
 		skip = p.expr()
 	}
@@ -462,20 +466,22 @@ func (p *parser) limited(in plan.Node) plan.Node {
 
 // sortClause reads word BY keys; nil when it is not there.
 func (p *parser) sortClause(word string) []*plan.SortOrder {
-	if !p.at(word) || !p.clauseAhead(0) {
+	if !p.clauseHere(word) {
 		return nil
 	}
-	p.skip(2)
+	p.skip(1)
+	p.expect("BY")
 	var keys []*plan.SortOrder
 	p.list(func() { keys = append(keys, p.sortItem()) })
 	return keys
 }
 
 func (p *parser) exprsAfter(word string) []plan.Expr {
-	if !p.at(word) || !p.clauseAhead(0) {
+	if !p.clauseHere(word) {
 		return nil
 	}
-	p.skip(2)
+	p.skip(1)
+	p.expect("BY")
 	var out []plan.Expr
 	p.list(func() { out = append(out, p.expr()) })
 	return out
