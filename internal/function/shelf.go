@@ -10,11 +10,14 @@ import (
 func families() [][]*Def {
 	return [][]*Def{
 		arithmeticDefs(),
+		arrayDefs(),
 		bitwiseDefs(),
+		collectionDefs(),
 		dateDefs(),
 		dateFieldDefs(),
 		intervalDefs(),
 		logicDefs(),
+		mapDefs(),
 		mathDefs(),
 		pickDefs(),
 		predicateDefs(),

@@ -18,6 +18,8 @@ type sig struct {
 	null    nulls
 	// check looks at the arguments after they were cast; may be nil.
 	check func(b *Binding, c *plan.Call) error
+	// nullRule overrides null; may be nil.
+	nullRule func(args []plan.Expr) bool
 	// fill completes optional arguments with their defaults; may be nil.
 	fill func(args []plan.Expr) []plan.Expr
 }
@@ -115,6 +117,9 @@ func (s sig) bind(b *Binding) (*plan.Call, error) {
 	}
 	c.Of = s.returns(c.Args)
 	c.Null = s.null.of(b, c.Args)
+	if s.nullRule != nil {
+		c.Null = s.nullRule(c.Args)
+	}
 	return c, nil
 }
 
