@@ -126,33 +126,35 @@ func TestCrashAtEveryStep(t *testing.T) {
 	}
 	for _, step := range steps {
 		for n := 1; n <= 3; n++ {
-			t.Run(fmt.Sprintf("%s:%d", step, n), func(t *testing.T) {
-				disk, times := vfs.NewCrashable(), 0
-				w := &work{logged: true, tape: &tape{}}
-				w.tape.put(firstHalf...)
-				r := w.rig(disk)
-				r.crash = func(at string) {
-					if at == step {
-						times++
-					}
-					if times == n {
-						disk.CrashAfter(0)
-					}
-				}
-				q, err := r.start()
-				if err == nil {
-					err = q.Await(context.Background())
-				}
-				if times < n && n == 1 {
-					t.Fatalf("step %s was not reached", step)
-				}
-				if times >= n && step != StepCommitted && step != StepProgress && err == nil {
-					t.Error("the crash was not noticed")
-				}
-				w.finish(t, disk.Crash(1, uint64(n)))
-			})
+			t.Run(fmt.Sprintf("%s:%d", step, n), func(t *testing.T) { crashAt(t, step, n) })
 		}
 	}
+}
+
+func crashAt(t *testing.T, step string, n int) {
+	disk, times := vfs.NewCrashable(), 0
+	w := &work{logged: true, tape: &tape{}}
+	w.tape.put(firstHalf...)
+	r := w.rig(disk)
+	r.crash = func(at string) {
+		if at == step {
+			times++
+		}
+		if times == n {
+			disk.CrashAfter(0)
+		}
+	}
+	q, err := r.start()
+	if err == nil {
+		err = q.Await(context.Background())
+	}
+	if times < n && n == 1 {
+		t.Fatalf("step %s was not reached", step)
+	}
+	if times >= n && step != StepCommitted && step != StepProgress && err == nil {
+		t.Error("the crash was not noticed")
+	}
+	w.finish(t, disk.Crash(1, uint64(n)))
 }
 
 // damage is one way in which a file of a checkpoint may be found.

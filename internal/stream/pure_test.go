@@ -120,8 +120,10 @@ func TestAdmit(t *testing.T) {
 		another       bool
 		want          admission
 	}{
-		{name: "nothing ever", start: offsets{""}, latest: offsets{""}, want: admission{end: offsets{""}, lost: -1}},
-		{name: "nothing new", start: offsets{"5"}, latest: offsets{"5"}, want: admission{end: offsets{"5"}, lost: -1}},
+		{name: "nothing ever", start: offsets{""}, latest: offsets{""},
+			want: admission{end: offsets{""}, lost: -1}},
+		{name: "nothing new", start: offsets{"5"}, latest: offsets{"5"},
+			want: admission{end: offsets{"5"}, lost: -1}},
 		{name: "the first rows", start: offsets{""}, latest: offsets{"5"},
 			want: admission{end: offsets{"5"}, newData: true, run: true, lost: -1}},
 		{name: "one of two sources", start: offsets{"5", ""}, latest: offsets{"6", ""},
@@ -252,7 +254,8 @@ func TestPinnedSettings(t *testing.T) {
 func TestTimeSettings(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": time.Hour, "250": 250 * time.Millisecond, "10ms": 10 * time.Millisecond, "10s": 10 * time.Second,
-		"2 min": 2 * time.Minute, "1m": time.Minute, "1h": time.Hour, "2d": 48 * time.Hour, "5US": 5 * time.Microsecond,
+		"2 min": 2 * time.Minute, "1m": time.Minute, "1h": time.Hour,
+		"2d": 48 * time.Hour, "5US": 5 * time.Microsecond,
 		"-1": time.Hour, "x": time.Hour, "9999999999d": time.Hour, "0": 0,
 	} {
 		if got := javaMillis(text, time.Hour); got != want {

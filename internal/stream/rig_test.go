@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -47,7 +49,9 @@ func (t *tape) len() int64 {
 type countSource struct {
 	tape  *tape
 	name  string
+	of    plan.Type
 	limit int64
+	asked func()                     // at each Latest
 	fail  func(from, to int64) error // nil or what Read answers
 }
 
@@ -68,7 +72,12 @@ func position(n int64) connector.Offset {
 
 func (s *countSource) Describe() string { return "Tape[" + s.name + "]" }
 
-func (s *countSource) Latest(_ context.Context, start connector.Offset, limit connector.Limit) (connector.Offset, error) {
+func (s *countSource) Latest(
+	_ context.Context, start connector.Offset, limit connector.Limit,
+) (connector.Offset, error) {
+	if s.asked != nil {
+		s.asked()
+	}
 	end := s.tape.len()
 	if limit.End != "" {
 		end = min(end, at(limit.End))
@@ -96,7 +105,7 @@ func (s *countSource) Read(_ context.Context, from, to connector.Offset) chunk.R
 			}
 		}
 		for _, v := range values[at(from):at(to)] {
-			if !yield(longs(v), nil) {
+			if !yield(column(s.of, v), nil) {
 				return
 			}
 		}
@@ -168,7 +177,9 @@ func (s *logSource) check(o connector.Offset) error {
 	return nil
 }
 
-func (s *logSource) Latest(_ context.Context, start connector.Offset, limit connector.Limit) (connector.Offset, error) {
+func (s *logSource) Latest(
+	_ context.Context, start connector.Offset, limit connector.Limit,
+) (connector.Offset, error) {
 	if err := s.check(start); err != nil {
 		return "", err
 	}
@@ -211,9 +222,16 @@ func (s *logSource) Advance(ctx context.Context, upTo connector.Offset) error {
 	return s.countSource.Advance(ctx, s.position(upTo))
 }
 
-func longs(values ...int64) *chunk.Chunk {
-	v := chunk.New(plan.Long, len(values))
+// null stands for NULL on a tape.
+const null = math.MinInt64
+
+func column(of plan.Type, values ...int64) *chunk.Chunk {
+	v := chunk.New(of, len(values))
 	for _, x := range values {
+		if x == null {
+			v.AppendNull()
+			continue
+		}
 		chunk.Append(v, x)
 	}
 	return &chunk.Chunk{Cols: []*chunk.Vector{v}, Rows: len(values)}
@@ -221,10 +239,11 @@ func longs(values ...int64) *chunk.Chunk {
 
 // fileSink keeps each batch in a file of its own, once (C4, C5).
 type fileSink struct {
-	place connector.Place
-	skips bool // says what it holds before anything is computed
-	hold  chan struct{}
-	wrote *[]wrote
+	place    connector.Place
+	skips    bool // says what it holds before anything is computed
+	hold     chan struct{}
+	stubborn chan struct{}
+	wrote    *[]wrote
 }
 
 // wrote is a batch that a sink was given, whether or not it got to keep it.
@@ -253,6 +272,9 @@ func (s *fileSink) Write(ctx context.Context, b connector.Batch) (int64, error) 
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		}
+	}
+	if s.stubborn != nil {
+		<-s.stubborn
 	}
 	if s.wrote != nil {
 		*s.wrote = append(*s.wrote, wrote{b.ID, string(out)})
@@ -283,18 +305,26 @@ func (s skipSink) Holds(_ context.Context, id int64) (bool, error) {
 // contents lists what the sink holds, batch by batch.
 func contents(t testing.TB, place connector.Place) [][]int64 {
 	t.Helper()
-	ids, err := listBatches(place)
+	out, err := heldBatches(place)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return out
+}
+
+func heldBatches(place connector.Place) ([][]int64, error) {
+	ids, err := listBatches(place)
+	if err != nil {
+		return nil, err
 	}
 	var out [][]int64
 	for i, id := range ids {
 		if int64(i) != id {
-			t.Fatalf("the sink has a gap: %v", ids)
+			return nil, fmt.Errorf("the sink has a gap: %v", ids)
 		}
 		data, err := vfs.ReadFile(place.FS, path.Join(place.Dir, strconv.FormatInt(id, 10)))
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		batch := []int64{}
 		for line := range strings.SplitSeq(string(data), "\n") {
@@ -304,7 +334,7 @@ func contents(t testing.TB, place connector.Place) [][]int64 {
 		}
 		out = append(out, batch)
 	}
-	return out
+	return out, nil
 }
 
 var ids plan.IDs
@@ -317,7 +347,8 @@ func scanOf(name string) *plan.Scan {
 }
 
 func unionOf(scans ...*plan.Scan) plan.Node {
-	u := &plan.SetOp{Kind: plan.Union, All: true, Attrs: []*plan.Attribute{{Name: "v", Of: plan.Long, ID: ids.Next()}}}
+	attrs := []*plan.Attribute{{Name: "v", Of: plan.Long, ID: ids.Next()}}
+	u := &plan.SetOp{Kind: plan.Union, All: true, Attrs: attrs}
 	for _, s := range scans {
 		u.Inputs = append(u.Inputs, s)
 	}
@@ -326,22 +357,27 @@ func unionOf(scans ...*plan.Scan) plan.Node {
 
 // rig is a machine with one query on it.
 type rig struct {
-	fs      vfs.FS
-	tapes   map[string]*tape
-	limit   int64
-	logged  bool // sources keep logs of their own
-	noPin   bool
-	skips   bool
-	hold    chan struct{}
-	wrote   *[]wrote
-	fail    func(from, to int64) error
-	plan    plan.Node
-	trigger Trigger
-	conf    map[string]string
-	crash   func(step string)
-	name    string
-	explain func(plan.Node, bool) string
-	bus     *monitor.Bus
+	fs       vfs.FS
+	tapes    map[string]*tape
+	limit    int64
+	logged   bool // sources keep logs of their own
+	noPin    bool
+	open     func(countSource) connector.Source // another source over the tape
+	skips    bool
+	hold     chan struct{}
+	stubborn chan struct{} // the sink waits for it, whatever the context says
+	wrote    *[]wrote
+	asked    func()
+	tune     func(*Config) // last word on the configuration
+	fail     func(from, to int64) error
+	plan     plan.Node
+	trigger  Trigger
+	conf     map[string]string
+	crash    func(step string)
+	scans    int // reads of static relations
+	name     string
+	explain  func(plan.Node, bool) string
+	bus      *monitor.Bus
 
 	manager  *Manager
 	registry *monitor.Registry
@@ -363,8 +399,16 @@ func (r *rig) checkpoint() connector.Place { return connector.Place{FS: r.fs, Di
 
 func (r *rig) out() connector.Place { return connector.Place{FS: r.fs, Dir: sinkDir} }
 
-func (r *rig) source(_ context.Context, _ *connector.Env, s *plan.Scan, log connector.Place) (connector.Source, error) {
-	c := countSource{tape: r.tapes[s.Relation.Format], name: s.Relation.Format, limit: r.limit, fail: r.fail}
+func (r *rig) source(
+	_ context.Context, _ *connector.Env, s *plan.Scan, log connector.Place,
+) (connector.Source, error) {
+	c := countSource{
+		tape: r.tapes[s.Relation.Format], name: s.Relation.Format, of: s.Attrs[0].Of,
+		limit: r.limit, asked: r.asked, fail: r.fail,
+	}
+	if r.open != nil {
+		return r.open(c), nil
+	}
 	if r.logged {
 		return openLogSource(c, log)
 	}
@@ -374,12 +418,21 @@ func (r *rig) source(_ context.Context, _ *connector.Env, s *plan.Scan, log conn
 	return &c, nil
 }
 
+// scan reads a tape whole, as a static relation.
+func (r *rig) scan(_ context.Context, _ *connector.Env, s *plan.Scan) chunk.Rows {
+	t := r.tapes[s.Relation.Format]
+	return chunk.One(column(s.Attrs[0].Of, t.values...))
+}
+
+// config describes a query as the rig stands now; later changes do not reach it.
 func (r *rig) config() Config {
-	format := &connector.Format{Source: r.source}
-	return Config{
+	was, conf := *r, maps.Clone(r.conf)
+	r = &was
+	format := &connector.Format{Source: r.source, Scan: r.scan}
+	c := Config{
 		Name: r.name, Plan: r.plan, Trigger: r.trigger, Checkpoint: r.checkpoint(),
 		OpenSink: func(context.Context, string) (connector.Sink, error) {
-			sink := &fileSink{place: r.out(), hold: r.hold, wrote: r.wrote}
+			sink := &fileSink{place: r.out(), hold: r.hold, stubborn: r.stubborn, wrote: r.wrote}
 			if r.skips {
 				return skipSink{sink}, nil
 			}
@@ -388,10 +441,14 @@ func (r *rig) config() Config {
 		Format: func(string) (*connector.Format, bool) { return format, true },
 		Env: &connector.Env{
 			Eval: &function.Env{ANSI: true, Zone: time.UTC, Conf: func(string) string { return "" }},
-			Conf: func(key string) string { return r.conf[key] },
+			Conf: func(key string) string { return conf[key] },
 		},
 		Partitions: 4, SessionID: "s", Bus: r.bus, Explain: r.explain,
 	}
+	if r.tune != nil {
+		r.tune(&c)
+	}
+	return c
 }
 
 func (r *rig) start() (*Query, error) {

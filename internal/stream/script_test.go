@@ -140,7 +140,8 @@ func (s *script) look(t *testing.T, c testkit.Command) string {
 	switch c.Name {
 	case "status":
 		status := s.query.Record().Snapshot().Status
-		return fmt.Sprintf("%s data=%v trigger=%v", masked(status.Message), status.IsDataAvailable, status.IsTriggerActive)
+		return fmt.Sprintf("%s data=%v trigger=%v",
+			masked(status.Message), status.IsDataAvailable, status.IsTriggerActive)
 	case "events", "json":
 		var lines []string
 		synctest.Wait()
