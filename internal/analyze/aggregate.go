@@ -243,8 +243,9 @@ func (r *resolver) layered(g *grouping, groups []plan.Expr) (plan.Node, error) {
 			below = append(below, a)
 			return a
 		}
-		below = append(below, &plan.Alias{Child: e, Names: []string{r.sqlText(e)}, ID: r.IDs.Next(), Generated: true})
-		return plan.ToAttribute(below[len(below)-1])
+		a := &plan.Alias{Child: e, Names: []string{r.sqlText(e)}, ID: r.IDs.Next(), Generated: true}
+		below = append(below, a)
+		return plan.ToAttribute(a)
 	}
 	list := make([]plan.Expr, len(g.list))
 	for i, e := range g.list {

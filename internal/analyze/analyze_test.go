@@ -19,8 +19,10 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{tables: map[string]plan.Node{}, cached: map[string]plan.Node{}, schemas: map[string]plan.Type{},
-		function: map[string]*plan.PythonUDF{}}
+	return &world{
+		tables: map[string]plan.Node{}, cached: map[string]plan.Node{},
+		schemas: map[string]plan.Type{}, function: map[string]*plan.PythonUDF{},
+	}
 }
 
 func (w *world) Table(_ context.Context, t *plan.NamedTable) (plan.Node, error) {

@@ -174,7 +174,8 @@ type frameHit struct {
 	depth  int
 }
 
-func (x *exprs) searchAll(n *plan.UnresolvedAttribute, nodes []plan.Node, depth int) (*frameHit, bool, error) {
+func (x *exprs) searchAll(n *plan.UnresolvedAttribute, nodes []plan.Node, depth int) (
+	*frameHit, bool, error) {
 	var best *frameHit
 	matched := false
 	for _, node := range nodes {
@@ -216,10 +217,23 @@ func (x *exprs) search(n *plan.UnresolvedAttribute, node plan.Node, depth int) (
 		below++
 	}
 	hit, matched, err := x.searchAll(n, node.Children(), below)
-	if hit != nil && !contains(node.Output(), hit.attr) && !contains(hiddenColumns(node), hit.attr) {
-		hit = nil
+	if hit != nil {
+		hit = hit.seenFrom(node)
 	}
 	return hit, matched, err
+}
+
+// seenFrom is a column as a relation above shows it: an outer join makes it
+// nullable. It is nil when the relation does not show it.
+func (h *frameHit) seenFrom(node plan.Node) *frameHit {
+	for _, list := range [][]*plan.Attribute{node.Output(), hiddenColumns(node)} {
+		for _, a := range list {
+			if a.ID == h.attr.ID {
+				return &frameHit{a, h.fields, h.depth}
+			}
+		}
+	}
+	return nil
 }
 
 // outerColumn recognises a column of the query around a subquery.
@@ -236,7 +250,8 @@ func (x *exprs) outerColumn(n *plan.UnresolvedAttribute) (plan.Expr, error) {
 		if i < len(x.outer)-1 {
 			return nil, plan.Unsupported("a subquery correlated with a query two levels up").At(n.Origin)
 		}
-		return &plan.Call{Name: outerRef, Args: []plan.Expr{e}, Of: e.Type(), Null: e.Nullable(), Text: "outer($1)"}, nil
+		return &plan.Call{Name: outerRef, Args: []plan.Expr{e}, Of: e.Type(), Null: e.Nullable(),
+			Text: "outer($1)"}, nil
 	}
 	return nil, errNotFound
 }

@@ -57,7 +57,12 @@ func (r *resolver) watermark(n *plan.Watermark) (plan.Node, error) {
 		return nil, err
 	}
 	column, ok := unnamed(e).(*plan.Attribute)
-	if t := eventTimeType(e.Type()); !ok || t.Kind != plan.KindTimestamp {
+	if !ok {
+		name := r.sqlText(unnamed(e))
+		return nil, plan.AnalysisError("EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
+			fmt.Sprintf("event time must be a column of its own, not %s.", name), "eventExpr", name)
+	}
+	if t := eventTimeType(e.Type()); t.Kind != plan.KindTimestamp {
 		return nil, plan.AnalysisError("EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE",
 			fmt.Sprintf("event time must be a TIMESTAMP column, and %s is %s.", r.sqlText(e), e.Type().SQL()),
 			"eventName", plan.Quote(r.sqlText(e)), "eventType", sqlType(e.Type()))
@@ -211,7 +216,8 @@ func (r *resolver) rangeOf(n *plan.TableFunction, args []plan.Expr) (plan.Node, 
 		v, ok := integer(unnamed(e))
 		if !ok {
 			return nil, plan.AnalysisError("UNEXPECTED_INPUT_TYPE",
-				fmt.Sprintf("the %s argument of range must be an integer constant, not %s.", ordinalWord(i), r.sqlText(e)),
+				fmt.Sprintf("the %s argument of range must be an integer constant, not %s.",
+					ordinalWord(i), r.sqlText(e)),
 				"functionName", "`range`", "paramIndex", ordinalWord(i), "requiredType", quoted("BIGINT"),
 				"inputSql", r.sqlExpr(e), "inputType", sqlType(e.Type())).At(n.Origin)
 		}

@@ -160,7 +160,8 @@ func (x *exprs) withField(child plan.Expr, path []string, value plan.Expr) (plan
 		args = append(args, plan.Lit(path[0], plan.String), value)
 	case len(args) == 0:
 		return nil, plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH.CANNOT_DROP_ALL_FIELDS",
-			"a struct keeps at least one field.", "sqlExpr", quoted("update_fields("+x.sqlText(child)+", dropfield())"))
+			"a struct keeps at least one field.",
+			"sqlExpr", quoted("update_fields("+x.sqlText(child)+", dropfield())"))
 	}
 	return x.rebuilt(child, args)
 }

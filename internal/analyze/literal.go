@@ -62,7 +62,8 @@ func (r *resolver) zone() *time.Location {
 
 // moment is an instant as a value of a type, by the clock of its zone.
 func (r *resolver) moment(at time.Time, t plan.Type) plan.Value {
-	local := time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
+	_, offset := at.Zone()
+	local := at.UTC().Add(time.Duration(offset) * time.Second)
 	switch t.Kind {
 	case plan.KindDate:
 		return int32(local.Unix() / 86400)

@@ -246,7 +246,8 @@ func (r *resolver) inlineTable(n *plan.InlineTable) (plan.Node, error) {
 func inlineError(err error) error {
 	if e, ok := err.(*plan.Error); ok && e.Condition == "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION" {
 		return plan.AnalysisError("INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE",
-			"VALUES takes constants only.", "expr", quoted(strings.ReplaceAll(e.Args["objectName"], "`", ""))).At(e.Origin)
+			"VALUES takes constants only.",
+			"expr", quoted(strings.ReplaceAll(e.Args["objectName"], "`", ""))).At(e.Origin)
 	}
 	return err
 }

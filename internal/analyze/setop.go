@@ -185,7 +185,8 @@ func mergedNulls(a, b plan.Type) plan.Type {
 	case plan.KindArray:
 		return plan.Array(mergedNulls(*a.Elem, *b.Elem), a.ContainsNull || b.ContainsNull)
 	case plan.KindMap:
-		return plan.Map(mergedNulls(*a.Key, *b.Key), mergedNulls(*a.Elem, *b.Elem), a.ContainsNull || b.ContainsNull)
+		key, value := mergedNulls(*a.Key, *b.Key), mergedNulls(*a.Elem, *b.Elem)
+		return plan.Map(key, value, a.ContainsNull || b.ContainsNull)
 	case plan.KindStruct:
 		fields := make([]plan.Field, len(a.Fields))
 		for i, f := range a.Fields {

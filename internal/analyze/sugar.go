@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/function"
@@ -222,8 +223,12 @@ func (r *resolver) filled(a *plan.Attribute, v *plan.Literal) (plan.Expr, error)
 	value := r.implicitly(v, a.Of)
 	var e plan.Expr = a
 	var err error
-	if a.Of.Kind == plan.KindDouble || a.Of.Kind == plan.KindFloat {
-		if e, err = r.bind("nanvl", a, plan.Lit(nil, a.Of)); err != nil {
+	if isFloat(a.Of) {
+		nan, err := r.isNaN(a)
+		if err != nil {
+			return nil, err
+		}
+		if e, err = r.bind("if", nan, plan.Lit(nil, a.Of), a); err != nil {
 			return nil, err
 		}
 	}
@@ -254,15 +259,72 @@ func (r *resolver) dropNA(n *plan.DropNA) (plan.Node, error) {
 	if least < 0 {
 		least = len(columns)
 	}
-	args := []plan.Expr{plan.Lit(int64(least), plan.Int)}
-	for _, a := range columns {
-		args = append(args, a)
-	}
-	cond, err := r.bind("atleastnnonnulls", args...)
+	cond, err := r.enough(columns, least)
 	if err != nil {
 		return nil, err
 	}
 	return plan.NewFilter(in, cond), nil
+}
+
+// enough holds for rows with at least n values among columns that are neither
+// NULL nor NaN.
+func (r *resolver) enough(columns []*plan.Attribute, n int) (plan.Expr, error) {
+	var cond, count plan.Expr
+	for _, a := range columns {
+		there, err := r.present(a)
+		if err != nil {
+			return nil, err
+		}
+		one, err := r.bind("if", there, plan.Lit(int64(1), plan.Int), plan.Lit(int64(0), plan.Int))
+		if err != nil {
+			return nil, err
+		}
+		if cond == nil {
+			cond, count = there, one
+			continue
+		}
+		if cond, err = r.bind("and", cond, there); err != nil {
+			return nil, err
+		}
+		if count, err = r.bind("+", count, one); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case n <= 0 || len(columns) == 0:
+		return plan.Lit(n <= 0, plan.Boolean), nil
+	case n == len(columns):
+		return cond, nil
+	default:
+		return r.bind(">=", count, plan.Lit(int64(n), plan.Int))
+	}
+}
+
+func (r *resolver) present(a *plan.Attribute) (plan.Expr, error) {
+	there, err := r.bind("isnotnull", a)
+	if err != nil || !isFloat(a.Of) {
+		return there, err
+	}
+	nan, err := r.isNaN(a)
+	if err != nil {
+		return nil, err
+	}
+	number, err := r.bind("not", nan)
+	if err != nil {
+		return nil, err
+	}
+	return r.bind("and", there, number)
+}
+
+func isFloat(t plan.Type) bool { return t.Kind == plan.KindDouble || t.Kind == plan.KindFloat }
+
+// isNaN compares with NaN, which equals itself in SQL.
+func (r *resolver) isNaN(a *plan.Attribute) (plan.Expr, error) {
+	nan := plan.Lit(math.NaN(), plan.Double)
+	if a.Of.Kind == plan.KindFloat {
+		nan = plan.Lit(float32(math.NaN()), plan.Float)
+	}
+	return r.bind("=", a, nan)
 }
 
 func (r *resolver) showString(n *plan.ShowString) (plan.Node, error) {

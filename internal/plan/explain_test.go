@@ -53,13 +53,15 @@ func TestExplainHasSparksSections(t *testing.T) {
 	id := &plan.Attribute{Name: "id", Of: plan.Long, ID: 7}
 	r := &plan.Range{End: 3, Step: 1, Attr: id}
 	more := &plan.Alias{Child: call("+", id, plan.Lit(int64(1), plan.Int)), Names: []string{"x"}, ID: 9}
-	join := &plan.Join{Left: plan.NewProject(r, more), Right: r, Kind: plan.LeftJoin, Cond: call("=", plan.ToAttribute(more), id)}
+	cond := call("=", plan.ToAttribute(more), id)
+	join := &plan.Join{Left: plan.NewProject(r, more), Right: r, Kind: plan.LeftJoin, Cond: cond}
 	tree := strings.Join([]string{
 		"Join LeftOuter, (x#9 = id#7)",
 		":- Project [(id#7 + 1) AS x#9]",
 		":  +- Range (0, 3, step=1)",
 		"+- Range (0, 3, step=1)", ""}, "\n")
-	parsed := plan.NewProject(&plan.NamedTable{Name: []string{"t"}}, &plan.UnresolvedAttribute{Parts: []string{"a"}})
+	a := &plan.UnresolvedAttribute{Parts: []string{"a"}}
+	parsed := plan.NewProject(&plan.NamedTable{Name: []string{"t"}}, a)
 	cases := map[plan.ExplainMode]string{
 		plan.ExplainSimple:    "== Physical Plan ==\n" + tree,
 		plan.ExplainFormatted: "== Physical Plan ==\n" + tree,
