@@ -30,6 +30,9 @@ type Format struct {
 	Aliases []string // such as org.apache.spark.sql.execution.datasources.json
 	Doc     string
 	Options []Option
+	// Metadata are hidden columns that a query may name (_metadata); a Scan that
+	// wants one has it among its Attrs.
+	Metadata []plan.Field
 
 	// Describe finds schema and partition columns of what is to be read, and
 	// checks options that Spark checks at load.
@@ -83,7 +86,8 @@ type Source interface {
 	Close() error
 }
 
-// Pinner is a source that AvailableNow can bound: Pin returns the end as of now.
+// Pinner is a source that AvailableNow can bound: Pin returns the end as of now,
+// or "" when the source itself keeps to it from then on.
 type Pinner interface {
 	Pin(ctx context.Context) (Offset, error)
 }

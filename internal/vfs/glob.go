@@ -54,6 +54,19 @@ func Glob(fsys FS, pattern string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
+// NameMatcher is the test whether a glob without slashes matches a name.
+func NameMatcher(pattern string) (func(name string) bool, error) {
+	re, err := compileGlob(pattern, pattern)
+	if err != nil {
+		return nil, err
+	}
+	if re == nil {
+		plain := unescape(pattern)
+		return func(name string) bool { return name == plain }, nil
+	}
+	return re.MatchString, nil
+}
+
 // globOne follows a pattern without braces around slashes, one name at a time.
 func globOne(fsys FS, pattern string) ([]string, error) {
 	at := []string{"/"}

@@ -1,0 +1,192 @@
+package connector
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// compactLog is the log in which Spark's file sources and file sinks write down
+// the files of each batch, one JSON object a line. Every interval-th batch is
+// written to N.compact together with all that came before it.
+type compactLog struct {
+	place    Place
+	interval int64
+	delayMs  int64 // how old a file must be to be removed
+	retain   int64 // how many batches stay in any case
+	delete   bool
+	now      func() time.Time
+	latest   int64 // the newest batch, -1 for none
+	// squeeze drops lines that a compaction need not keep; nil keeps all.
+	squeeze func(lines []string) ([]string, error)
+}
+
+const compactSuffix = ".compact"
+
+// compactBatch is the batch id of a log file's name.
+func compactBatch(name string) (id int64, compact, ok bool) {
+	digits, compact := strings.CutSuffix(name, compactSuffix)
+	id, err := strconv.ParseInt(digits, 10, 64)
+	return id, compact, err == nil && id >= 0 && strconv.FormatInt(id, 10) == digits
+}
+
+// openCompactLog opens a log, kind being fileSource or fileSink. A log that is
+// only read is not cleaned and may be missing.
+func openCompactLog(env *Env, place Place, kind string) (*compactLog, error) {
+	conf := "spark.sql.streaming." + kind + ".log."
+	l := &compactLog{
+		place:   place,
+		delayMs: confMillis(env, conf+"cleanupDelay", 10*60*1000),
+		delete:  confBool(env, conf+"deletion", true),
+		retain:  confInt(env, "spark.sql.streaming.minBatchesToRetain", 100),
+		now:     env.Now,
+	}
+	return l, l.refresh(confInt(env, conf+"compactInterval", 10))
+}
+
+// refresh lists the log and finds its interval: that of the compactions it has,
+// else usual.
+func (l *compactLog) refresh(usual int64) error {
+	infos, err := l.place.FS.List(l.place.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("list %s: %w", l.place.Dir, err)
+	}
+	l.latest = -1
+	var compacted []int64
+	for _, info := range infos {
+		id, compact, ok := compactBatch(info.Name)
+		if !ok {
+			continue
+		}
+		l.latest = max(l.latest, id)
+		if compact {
+			compacted = append(compacted, id)
+		}
+	}
+	slices.Sort(compacted)
+	switch n := len(compacted); n {
+	case 0:
+		l.interval = max(1, usual)
+	case 1:
+		l.interval = deriveInterval(max(1, usual), compacted[0]+1)
+	default:
+		l.interval = compacted[n-1] - compacted[n-2]
+	}
+	return nil
+}
+
+// deriveInterval is the smallest divisor of the batches in a compaction that is
+// not below the usual interval, or all of them.
+func deriveInterval(usual, batches int64) int64 {
+	for d := usual; d <= batches/2; d++ {
+		if batches%d == 0 {
+			return d
+		}
+	}
+	return batches
+}
+
+func (l *compactLog) compacts(id int64) bool { return (id+1)%l.interval == 0 }
+
+func (l *compactLog) path(id int64) string {
+	name := strconv.FormatInt(id, 10)
+	if l.compacts(id) {
+		name += compactSuffix
+	}
+	return path.Join(l.place.Dir, name)
+}
+
+// read is the lines of one batch's file.
+func (l *compactLog) read(id int64) ([]string, error) { return readLog(l.place.FS, l.path(id)) }
+
+// upTo is the lines of all batches up to one: those since the last compaction,
+// which holds the others.
+func (l *compactLog) upTo(id int64) ([]string, error) {
+	var all []string
+	for b := max(0, (id+1)/l.interval*l.interval-1); b <= id; b++ {
+		lines, err := l.read(b)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, lines...)
+	}
+	return all, nil
+}
+
+// all is the lines of every batch. The writer may compact and clean meanwhile;
+// then reading starts again, a few times.
+func (l *compactLog) all(usual int64) ([]string, error) {
+	const attempts = 10
+	for n := 1; ; n++ {
+		if l.latest < 0 {
+			return nil, nil
+		}
+		before := l.latest
+		lines, err := l.upTo(before)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || n == attempts {
+			return lines, err
+		}
+		if err := l.refresh(usual); err != nil {
+			return nil, err
+		}
+		if l.latest == before {
+			return nil, err
+		}
+	}
+}
+
+// add writes the lines of the next batch. That its file exists already is an
+// error that is fs.ErrExist.
+func (l *compactLog) add(id int64, lines []string) error {
+	if l.compacts(id) && id > 0 {
+		before, err := l.upTo(id - 1)
+		if err != nil {
+			return fmt.Errorf("compact log: %w", err)
+		}
+		lines = append(before, lines...)
+		if l.squeeze != nil {
+			if lines, err = l.squeeze(lines); err != nil {
+				return fmt.Errorf("compact log: %w", err)
+			}
+		}
+	}
+	if err := writeLog(l.place.FS, l.path(id), lines); err != nil {
+		return err
+	}
+	l.latest = id
+	return l.expire(id)
+}
+
+// expire removes files that later compactions have made superfluous.
+func (l *compactLog) expire(id int64) error {
+	if !l.delete || l.interval > id+1 || l.retain > id {
+		return nil
+	}
+	first := id + 1 - l.retain
+	keep := first - first%l.interval - 1
+	if keep < 0 {
+		return nil
+	}
+	infos, err := l.place.FS.List(l.place.Dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", l.place.Dir, err)
+	}
+	old := l.now().UnixMilli() - l.delayMs
+	for _, info := range infos {
+		b, _, ok := compactBatch(info.Name)
+		if !ok || b >= keep || info.ModTime.UnixMilli() > old {
+			continue
+		}
+		if err := vfs.RemoveFile(l.place.FS, path.Join(l.place.Dir, info.Name)); err != nil {
+			return fmt.Errorf("clean log: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,248 @@
+package connector
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// fileKind is what tells one file format from another. Everything else, from
+// listing to logs, they share.
+type fileKind struct {
+	name  string // short name: json
+	title string // as errors write it: JSON
+	alias string // the last parts of Spark's class names
+	doc   string
+
+	options []Option
+
+	// fixed is the schema of a format that needs none from the user (text).
+	fixed *plan.Type
+	// reads and writes report whether a column of a type can be.
+	reads, writes func(plan.Type) bool
+	// shape checks the data columns together; nil when any will do.
+	shape func(schema plan.Type) error
+	// infer finds a schema; false when the files do not say one.
+	infer func(ctx context.Context, job *readJob, files []dataFile) (plan.Type, bool, error)
+	// decode yields the rows of a file, columns as in job.want.
+	decode func(ctx context.Context, job *readJob, name string, file vfs.Reader) chunk.Rows
+	// suffix is the end of the names of written files; it checks the compression.
+	suffix func(env *Env, o plan.Options) (string, error)
+	// encode begins a file.
+	encode func(job *writeJob, w io.Writer) (encoder, error)
+}
+
+// readJob is what a decoder needs to know. It serves one goroutine.
+type readJob struct {
+	env     *Env
+	options plan.Options
+	want    plan.Type // the columns to read
+	schema  plan.Type // all data columns that the user or the files declare
+}
+
+// writeJob is the same for an encoder.
+type writeJob struct {
+	env     *Env
+	options plan.Options
+	schema  plan.Type
+}
+
+// encoder writes chunks into one file. Close ends the format, not the file.
+type encoder interface {
+	Write(c *chunk.Chunk) error
+	Close() error
+}
+
+// readerOptions are those that every file format has when it is read.
+var readerOptions = []Option{
+	{"path", "", "a file, a directory or a glob"},
+	{"pathGlobFilter", "", "a glob that the names of files must match"},
+	{"recursiveFileLookup", "false", "whether folders are read too, whatever they are called"},
+	{"modifiedBefore", "", "only files that are older than this time; not for streams"},
+	{"modifiedAfter", "", "only files that are newer than this time; not for streams"},
+	{"ignoreCorruptFiles", "false", "whether files that cannot be read are skipped"},
+	{"ignoreMissingFiles", "false", "whether files that vanish are skipped"},
+	{"maxFilesPerTrigger", "", "streams: most files of a batch"},
+	{"maxBytesPerTrigger", "", "streams: most bytes of a batch; one file is always taken"},
+	{"latestFirst", "false", "streams: whether new files come before old ones"},
+	{"maxFileAge", "7d", "streams: files this much older than the newest are left out"},
+	{"fileNameOnly", "false", "streams: whether files of one name in several folders are one file"},
+	{"maxCachedFiles", "10000", "streams: files of a listing that are kept for later batches"},
+	{"discardCachedInputRatio", "0.2", "streams: share of a batch below which a listing is made anew"},
+	{"cleanSource", "off", "streams: off, delete or archive files that were read"},
+	{"sourceArchiveDir", "", "streams: where cleanSource=archive moves them"},
+	{"compression", "", "written files: the codec"},
+	{"maxRecordsPerFile", "0", "written files: most rows of one, 0 for any number"},
+}
+
+func (k *fileKind) format() *Format {
+	return &Format{
+		Name: k.name,
+		Aliases: []string{
+			"org.apache.spark.sql.execution.datasources." + k.alias,
+			"org.apache.spark.sql.execution.datasources." + k.name,
+		},
+		Doc:      k.doc,
+		Options:  slices.Concat(readerOptions, k.options),
+		Metadata: []plan.Field{fileMetadata()},
+		Describe: k.describe,
+		Scan:     k.scan,
+		Source:   k.openSource,
+		Sink:     k.openSink,
+		Write:    k.write,
+	}
+}
+
+// describe finds schema and partition columns.
+func (k *fileKind) describe(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error) {
+	paths := readPaths(r)
+	if len(paths) == 0 {
+		if r.Streaming {
+			return nil, plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2047", "The option path is missing.")
+		}
+		return nil, k.noSchema()
+	}
+	tree, err := newFileTree(env, paths, r.Options)
+	if err != nil {
+		return nil, err
+	}
+	if r.Streaming {
+		if err := k.checkStream(env, tree, r); err != nil {
+			return nil, err
+		}
+	}
+	files, err := tree.list(!r.Streaming)
+	if err != nil {
+		return nil, err
+	}
+	rel := &plan.Relation{Format: k.name, Options: r.Options, Paths: paths}
+	return rel, k.fillSchema(ctx, env, r, rel, files)
+}
+
+// readPaths are the paths of a reader, that of its option path among them.
+func readPaths(r *plan.Read) []string {
+	paths := slices.Clone(r.Paths)
+	if p, ok := r.Options.Get("path"); ok && !slices.Contains(paths, p) {
+		paths = append(paths, p)
+	}
+	return paths
+}
+
+// checkStream is what Spark checks of a streaming read when it is loaded.
+func (k *fileKind) checkStream(env *Env, tree *fileTree, r *plan.Read) error {
+	root := tree.roots[0]
+	if !vfs.HasGlob(root.Path) {
+		if _, err := root.FS.Stat(root.Path); vfs.NotFound(err) {
+			return pathNotFound(tree.text[0])
+		} else if err != nil {
+			return pathError(tree.text[0], err)
+		}
+	}
+	infers := confBool(env, "spark.sql.streaming.schemaInference", false)
+	if r.Schema == nil && k.fixed == nil && !infers {
+		return plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2048",
+			"A stream of files needs a schema: give one, or let spark.read find it in files that exist already.")
+	}
+	return nil
+}
+
+func (k *fileKind) noSchema() *plan.Error {
+	return plan.AnalysisError("UNABLE_TO_INFER_SCHEMA",
+		fmt.Sprintf("No file says a schema for %s; give one.", k.title), "format", k.title)
+}
+
+func (k *fileKind) fillSchema(
+	ctx context.Context, env *Env, r *plan.Read, rel *plan.Relation, files []dataFile,
+) error {
+	look := newPartLook(env)
+	var parts []plan.Field
+	if recursive, _ := boolOption(r.Options, "recursiveFileLookup", false); !recursive {
+		var err error
+		if parts, err = discover(files, r.Schema, look); err != nil {
+			return err
+		}
+	}
+	data, err := k.dataSchema(ctx, env, r, files)
+	if err != nil {
+		return err
+	}
+	fields := slices.DeleteFunc(slices.Clone(data.AsNullable().Fields), func(f plan.Field) bool {
+		return slices.ContainsFunc(parts, func(p plan.Field) bool { return look.same(p.Name, f.Name) })
+	})
+	if err := k.checkRead(fields); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		rel.Partitions = append(rel.Partitions, p.Name)
+	}
+	rel.Schema = plan.Struct(append(fields, parts...)...)
+	return checkDuplicates(rel.Schema, look)
+}
+
+func (k *fileKind) dataSchema(ctx context.Context, env *Env, r *plan.Read, files []dataFile) (plan.Type, error) {
+	switch {
+	case r.Schema != nil:
+		return *r.Schema, nil
+	case k.fixed != nil:
+		return *k.fixed, nil
+	}
+	files = slices.DeleteFunc(slices.Clone(files), func(f dataFile) bool { return !isData(f.name()) })
+	schema, ok, err := k.infer(ctx, &readJob{env: env, options: r.Options}, files)
+	if err == nil && !ok {
+		err = k.noSchema()
+	}
+	return schema, err
+}
+
+func (k *fileKind) checkRead(fields []plan.Field) error {
+	for _, f := range fields {
+		if !k.reads(f.Type) {
+			return k.badColumn(f)
+		}
+	}
+	if k.shape != nil {
+		return k.shape(plan.Struct(fields...))
+	}
+	return nil
+}
+
+func (k *fileKind) badColumn(f plan.Field) *plan.Error {
+	return plan.AnalysisError("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
+		fmt.Sprintf("%s files cannot hold the column %s of type %s.", k.title, f.Name, f.Type.Simple()),
+		"columnName", plan.Quote(f.Name), "columnType", `"`+f.Type.SQL()+`"`, "format", k.title)
+}
+
+func checkDuplicates(schema plan.Type, look *partLook) error {
+	for i, f := range schema.Fields {
+		for _, g := range schema.Fields[:i] {
+			if look.same(f.Name, g.Name) {
+				return plan.AnalysisError("COLUMN_ALREADY_EXISTS",
+					fmt.Sprintf("The column %s occurs twice.", f.Name), "columnName", plan.Quote(strings.ToLower(g.Name)))
+			}
+		}
+	}
+	return nil
+}
+
+// scan reads all files once.
+func (k *fileKind) scan(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
+	reader, err := newFileReader(env, k, s)
+	if err != nil {
+		return chunk.Fail(err)
+	}
+	tree, err := newFileTree(env, s.Relation.Paths, s.Relation.Options)
+	if err != nil {
+		return chunk.Fail(err)
+	}
+	files, err := tree.list(true)
+	if err != nil {
+		return chunk.Fail(err)
+	}
+	return reader.rows(ctx, files)
+}

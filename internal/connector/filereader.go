@@ -1,0 +1,256 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// fileReader turns files into the columns of a scan.
+type fileReader struct {
+	kind          *fileKind
+	job           readJob
+	columns       []readColumn
+	parts         []plan.Field
+	look          *partLook
+	ignoreCorrupt bool
+	ignoreMissing bool
+}
+
+// readColumn says where a column of the scan comes from: a data column of the
+// file, its path, or what is known about the file.
+type readColumn struct {
+	data int // index in job.want, -1 for none
+	part int // index in parts, -1 for none
+	meta *plan.Type
+}
+
+func newFileReader(env *Env, k *fileKind, s *plan.Scan) (*fileReader, error) {
+	rel := &s.Relation
+	r := &fileReader{kind: k, look: newPartLook(env), job: readJob{env: env, options: rel.Options}}
+	split := len(rel.Schema.Fields) - len(rel.Partitions)
+	r.job.schema, r.parts = plan.Struct(rel.Schema.Fields[:split]...), rel.Schema.Fields[split:]
+	r.job.want = plan.Struct()
+	for _, a := range s.Attrs {
+		at := fieldIndex(rel.Schema, a.Name)
+		switch {
+		case at >= split:
+			r.columns = append(r.columns, readColumn{data: -1, part: at - split})
+		case at >= 0:
+			r.columns = append(r.columns, readColumn{data: len(r.job.want.Fields), part: -1})
+			r.job.want.Fields = append(r.job.want.Fields, rel.Schema.Fields[at])
+		case a.Name == metadataName:
+			r.columns = append(r.columns, readColumn{data: -1, part: -1, meta: &a.Of})
+		default:
+			return nil, fmt.Errorf("open %s files: there is no column %q", k.name, a.Name)
+		}
+	}
+	var err error
+	corrupt := confBool(env, "spark.sql.files.ignoreCorruptFiles", false)
+	if r.ignoreCorrupt, err = boolOption(rel.Options, "ignoreCorruptFiles", corrupt); err != nil {
+		return nil, err
+	}
+	missing := confBool(env, "spark.sql.files.ignoreMissingFiles", false)
+	r.ignoreMissing, err = boolOption(rel.Options, "ignoreMissingFiles", missing)
+	return r, err
+}
+
+// rows reads files, those without bytes left out.
+func (r *fileReader) rows(ctx context.Context, files []dataFile) chunk.Rows {
+	files = slices.DeleteFunc(slices.Clone(files), func(f dataFile) bool { return f.size == 0 || !isData(f.name()) })
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for _, p := range packParts(r.job.env, files) {
+			for c, err := range r.file(ctx, p.file) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				c.Part = p.part
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// file reads one file. Rows before the place where it is broken are yielded.
+func (r *fileReader) file(ctx context.Context, f dataFile) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		if ctx.Err() != nil {
+			yield(nil, context.Cause(ctx))
+			return
+		}
+		extra, err := r.constants(f)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		file, err := f.loc.FS.Open(f.path)
+		if err != nil {
+			if err = r.judge(f, err); err != nil {
+				yield(nil, err)
+			}
+			return
+		}
+		defer file.Close()
+		for c, err := range r.kind.decode(ctx, &r.job, f.name(), file) {
+			if err == nil && ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if err != nil {
+				if err = r.judge(f, err); err != nil {
+					yield(nil, err)
+				}
+				return
+			}
+			if !yield(r.assemble(c, extra), nil) {
+				return
+			}
+		}
+	}
+}
+
+// judge is the error of a file that cannot be read, nil when it may be skipped.
+func (r *fileReader) judge(f dataFile, err error) error {
+	condition, missing := "FAILED_READ_FILE.NO_HINT", vfs.NotFound(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return err
+	case missing && r.ignoreMissing, !missing && r.ignoreCorrupt:
+		return nil
+	case missing:
+		condition = "FAILED_READ_FILE.FILE_NOT_EXIST"
+	}
+	e := plan.NewError(plan.ClassSpark, condition, fmt.Sprintf("The file %s cannot be read: %v", f.uri(), err),
+		"path", f.uri())
+	e.Cause = err
+	return e
+}
+
+// constants are the columns that have one value in a whole file.
+func (r *fileReader) constants(f dataFile) ([]*chunk.Vector, error) {
+	var values []partValue
+	extra := make([]*chunk.Vector, len(r.columns))
+	for i, col := range r.columns {
+		switch {
+		case col.meta != nil:
+			extra[i] = metadataOf(f, *col.meta)
+		case col.part >= 0:
+			if values == nil {
+				values = f.partition()
+			}
+			field, raw := r.parts[col.part], noValue
+			for _, v := range values {
+				if r.look.same(v.name, field.Name) {
+					raw = v.raw
+				}
+			}
+			v, err := r.look.value(raw, field)
+			if err != nil {
+				return nil, err
+			}
+			extra[i] = v
+		}
+	}
+	return extra, nil
+}
+
+func (r *fileReader) assemble(c *chunk.Chunk, extra []*chunk.Vector) *chunk.Chunk {
+	out := &chunk.Chunk{Cols: make([]*chunk.Vector, len(r.columns)), Rows: c.Rows}
+	for i, col := range r.columns {
+		if col.data >= 0 {
+			out.Cols[i] = c.Cols[col.data]
+			continue
+		}
+		out.Cols[i] = chunk.Gather(extra[i], make([]int32, c.Rows))
+	}
+	return out
+}
+
+const metadataName = "_metadata"
+
+// fileMetadata is the hidden column that tells about the file of a row.
+func fileMetadata() plan.Field {
+	must := func(name string, t plan.Type) plan.Field { return plan.Field{Name: name, Type: t} }
+	return must(metadataName, plan.Struct(
+		must("file_path", plan.String), must("file_name", plan.String), must("file_size", plan.Long),
+		must("file_block_start", plan.Long), must("file_block_length", plan.Long),
+		must("file_modification_time", plan.Timestamp)))
+}
+
+// metadataOf is one row of fileMetadata, with the fields that t has.
+func metadataOf(f dataFile, t plan.Type) *chunk.Vector {
+	v := chunk.New(t, 1)
+	for i, field := range t.Fields {
+		var x plan.Value
+		switch field.Name {
+		case "file_path":
+			x = f.uri()
+		case "file_name":
+			x = f.name()
+		case "file_size", "file_block_length":
+			x = f.size
+		case "file_block_start":
+			x = int64(0)
+		case "file_modification_time":
+			x = f.mtime * 1000
+		}
+		v.Kids[i].AppendValue(x)
+	}
+	v.AppendRow()
+	return v
+}
+
+// packedFile is a file and the partition of the input that it belongs to.
+type packedFile struct {
+	file dataFile
+	part int
+}
+
+// packParts deals files into partitions as Spark does, the largest first. A
+// file that Spark would split belongs to the partition where it begins.
+func packParts(env *Env, files []dataFile) []packedFile {
+	slices.SortStableFunc(files, func(a, b dataFile) int {
+		switch {
+		case a.size == b.size:
+			return 0
+		case a.size > b.size:
+			return -1
+		default:
+			return 1
+		}
+	})
+	open := confInt(env, "spark.sql.files.openCostInBytes", 4<<20)
+	total := int64(0)
+	for _, f := range files {
+		total += f.size + open
+	}
+	least := confInt(env, "spark.sql.files.minPartitionNum", int64(max(1, env.Parallelism)))
+	limit := min(confInt(env, "spark.sql.files.maxPartitionBytes", 128<<20), max(open, total/max(1, least)))
+	packed := make([]packedFile, len(files))
+	part, used, empty := 0, int64(0), true
+	for i, f := range files {
+		pieces, length := 1, f.size
+		if f.size > limit && limit > 0 {
+			pieces = int((f.size + limit - 1) / limit)
+			length = limit
+		}
+		if !empty && used+length > limit {
+			part, used = part+1, 0
+		}
+		packed[i] = packedFile{f, part}
+		part += pieces - 1
+		if pieces > 1 {
+			used, length = 0, f.size-limit*int64(pieces-1)
+		}
+		used, empty = used+length+open, false
+	}
+	return packed
+}

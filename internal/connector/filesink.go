@@ -1,0 +1,258 @@
+package connector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// sinkLogDir is where a streaming query that writes files logs which of them
+// are whole.
+const sinkLogDir = "_spark_metadata"
+
+// sinkBlockSize is the block size that Hadoop's local file system claims.
+const sinkBlockSize = 32 << 20
+
+// hasSinkLog reports whether a directory is the output of a streaming query.
+func hasSinkLog(fsys vfs.FS, dir string) (bool, error) {
+	info, err := fsys.Stat(path.Join(dir, sinkLogDir))
+	if vfs.NotFound(err) {
+		return false, nil
+	}
+	return err == nil && info.IsDir(), err
+}
+
+// loggedFile is a line of a sink's log.
+type loggedFile struct {
+	Path             string `json:"path"`
+	Size             int64  `json:"size"`
+	IsDir            bool   `json:"isDir"`
+	ModificationTime int64  `json:"modificationTime"`
+	BlockReplication int    `json:"blockReplication"`
+	BlockSize        int64  `json:"blockSize"`
+	Action           string `json:"action"`
+}
+
+func (f loggedFile) line() string {
+	return fmt.Sprintf(`{"path":%s,"size":%d,"isDir":%t,"modificationTime":%d,"blockReplication":%d,`+
+		`"blockSize":%d,"action":%s}`, plan.JSONText(f.Path), f.Size, f.IsDir, f.ModificationTime,
+		f.BlockReplication, f.BlockSize, plan.JSONText(f.Action))
+}
+
+func parseLogged(lines []string) ([]loggedFile, error) {
+	files := make([]loggedFile, 0, len(lines))
+	for _, line := range lines {
+		var f loggedFile
+		if err := json.Unmarshal([]byte(line), &f); err != nil || f.Path == "" {
+			return nil, illegalState("a line is no entry of a file sink: %.200s", line)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// liveFiles leaves out files that a later line deletes.
+func liveFiles(files []loggedFile) []loggedFile {
+	deleted := map[string]bool{}
+	for _, f := range files {
+		if f.Action == "delete" {
+			deleted[f.Path] = true
+		}
+	}
+	live := files[:0]
+	for _, f := range files {
+		if !deleted[f.Path] {
+			live = append(live, f)
+		}
+	}
+	return live
+}
+
+// fromSinkLog lists the files that a streaming query wrote.
+func (t *fileTree) fromSinkLog(root vfs.Location, start string) ([]dataFile, error) {
+	place := Place{root.FS, path.Join(start, sinkLogDir)}
+	log, err := openCompactLog(t.env, place, "fileSink")
+	if err != nil {
+		return nil, err
+	}
+	lines, err := log.all(confInt(t.env, "spark.sql.streaming.fileSink.log.compactInterval", 10))
+	if err != nil {
+		return nil, err
+	}
+	logged, err := parseLogged(lines)
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", place.Dir, err)
+	}
+	var files []dataFile
+	for _, f := range liveFiles(logged) {
+		loc, err := t.env.Files.FromURI(f.Path)
+		if err != nil {
+			return nil, fmt.Errorf("read log %s: %w", place.Dir, err)
+		}
+		d := dataFile{loc, loc.Path, f.Size, f.ModificationTime, start}
+		if !f.IsDir && t.wants(d) {
+			files = append(files, d)
+		}
+	}
+	return files, nil
+}
+
+// fileSink writes each batch as files and then as one entry of its log, which
+// readers go by.
+type fileSink struct {
+	env  *Env
+	kind *fileKind
+	spec SinkSpec
+	loc  vfs.Location
+	log  *compactLog
+}
+
+func (k *fileKind) openSink(_ context.Context, env *Env, spec SinkSpec) (Sink, error) {
+	if spec.Path == "" {
+		return nil, plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2047", "The option path is missing.")
+	}
+	if spec.Mode != plan.AppendMode {
+		mode := strings.ToLower(spec.Mode.String())
+		return nil, plan.AnalysisError("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
+			fmt.Sprintf("%s files can only be appended to; output mode %s is not possible.", k.title, mode),
+			"className", k.name, "outputMode", mode)
+	}
+	if err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env)); err != nil {
+		return nil, err
+	}
+	loc, err := env.Files.Resolve(spec.Path)
+	if err != nil {
+		return nil, pathError(spec.Path, err)
+	}
+	s := &fileSink{env: env, kind: k, spec: spec, loc: loc}
+	place := Place{loc.FS, path.Join(loc.Path, sinkLogDir)}
+	if err := vfs.MkdirDurable(place.FS, place.Dir); err != nil {
+		return nil, err
+	}
+	if _, err := vfs.CleanTemps(place.FS, place.Dir); err != nil {
+		return nil, fmt.Errorf("clean %s: %w", place.Dir, err)
+	}
+	if s.log, err = openCompactLog(env, place, "fileSink"); err != nil {
+		return nil, err
+	}
+	s.log.squeeze = func(lines []string) ([]string, error) { return liveLines(lines) }
+	if text, ok := spec.Options.Get("retention"); ok {
+		keep, err := duration(text, "ms")
+		if err != nil {
+			return nil, err
+		}
+		s.log.squeeze = func(lines []string) ([]string, error) { return s.young(lines, keep) }
+	}
+	return s, nil
+}
+
+// checkPartitions refuses partition columns that cannot be.
+func checkPartitions(schema plan.Type, partitions []string, look *partLook) error {
+	for _, p := range partitions {
+		at := look.find(schema, p)
+		if at < 0 {
+			names := make([]string, len(schema.Fields))
+			for i, f := range schema.Fields {
+				names[i] = f.Name
+			}
+			return plan.AnalysisError("_LEGACY_ERROR_TEMP_1196",
+				fmt.Sprintf("There is no column %s to partition by.", p),
+				"columnName", p, "columnType", "Partition", "validColumnNames", strings.Join(names, ", "))
+		}
+		if f := schema.Fields[at]; !f.Type.IsAtomic() || f.Type.IsInterval() || f.Type.Kind == plan.KindNull {
+			return plan.AnalysisError("INVALID_PARTITION_COLUMN_DATA_TYPE",
+				fmt.Sprintf("A column of type %s cannot be a partition column.", f.Type.Simple()),
+				"type", `"`+f.Type.SQL()+`"`)
+		}
+	}
+	if len(partitions) > 0 && len(partitions) == len(schema.Fields) {
+		return plan.AnalysisError("ALL_PARTITION_COLUMNS_NOT_ALLOWED",
+			"Every column is a partition column, so no data would be left for the files.")
+	}
+	return nil
+}
+
+func liveLines(lines []string) ([]string, error) {
+	files, err := parseLogged(lines)
+	if err != nil {
+		return nil, err
+	}
+	live := lines[:0]
+	for _, f := range liveFiles(files) {
+		live = append(live, f.line())
+	}
+	return live, nil
+}
+
+// young drops the lines of files that are older than the sink's retention.
+func (s *fileSink) young(lines []string, keepMs int64) ([]string, error) {
+	files, err := parseLogged(lines)
+	if err != nil {
+		return nil, err
+	}
+	oldest := s.env.Now().UnixMilli() - keepMs
+	live := lines[:0]
+	for _, f := range liveFiles(files) {
+		if f.ModificationTime >= oldest {
+			live = append(live, f.line())
+		}
+	}
+	return live, nil
+}
+
+func (s *fileSink) Describe() string { return "FileSink[" + s.loc.Text(s.loc.Path) + "]" }
+
+// Holds reports whether the log has the batch.
+func (s *fileSink) Holds(_ context.Context, batchID int64) (bool, error) {
+	return batchID <= s.log.latest, nil
+}
+
+func (s *fileSink) Write(ctx context.Context, batch Batch) (int64, error) {
+	if batch.ID <= s.log.latest {
+		return -1, nil
+	}
+	stage, err := newFileStage(s.env, s.kind, stageSpec{s.loc, s.spec.Schema, s.spec.Options, s.spec.Partitions})
+	if err != nil {
+		return 0, err
+	}
+	stage.name = freshNames
+	err = stage.write(ctx, batch.Rows)
+	if err == nil {
+		err = stage.publish()
+	}
+	if err == nil {
+		err = s.record(batch.ID, stage)
+	}
+	if err != nil {
+		return 0, errors.Join(err, stage.discard())
+	}
+	return -1, nil
+}
+
+func (s *fileSink) record(id int64, stage *fileStage) error {
+	lines := make([]string, len(stage.files))
+	for i, f := range stage.files {
+		info, err := s.loc.FS.Stat(f.final)
+		if err != nil {
+			return fmt.Errorf("log %s: %w", f.final, err)
+		}
+		lines[i] = loggedFile{
+			Path: s.loc.URI(f.final), Size: info.Size, ModificationTime: info.ModTime.UnixMilli(),
+			BlockReplication: 1, BlockSize: sinkBlockSize, Action: "add",
+		}.line()
+	}
+	err := s.log.add(id, lines)
+	if errors.Is(err, fs.ErrExist) {
+		return illegalState("Race while writing batch %d", id)
+	}
+	return err
+}
+
+func (s *fileSink) Close() error { return nil }
