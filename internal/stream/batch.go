@@ -213,8 +213,10 @@ func (r *run) askSources(ctx context.Context) ([]connector.Offset, error) {
 		limit := connector.Limit{All: r.config.Trigger.unlimited(r.pinned)}
 		if r.ends != nil {
 			limit.End = r.ends[i]
-			if limit.End == in.start {
-				latest[i] = in.start
+			// An empty Limit.End would be no limit: what was pinned at nothing
+			// stays at nothing.
+			if limit.End == in.start || limit.End == "" {
+				latest[i] = limit.End
 				continue
 			}
 		}
@@ -304,6 +306,9 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 func (r *run) plan(at *fixed) error {
 	if r.program != nil {
 		return nil
+	}
+	if err := refuseOperators(r.config.Checkpoint); err != nil {
+		return err
 	}
 	program, err := exec.Build(r.config.Plan, r.eval(at))
 	if err != nil {

@@ -49,7 +49,7 @@ type Config struct {
 // Options configure a Manager.
 type Options struct {
 	Log *slog.Logger // default: slog.Default()
-	// Crash is called at the steps of a batch, see Steps; cmd kills the process
+	// Crash is called at the steps of a batch, see the Step constants; cmd kills the process
 	// in it when WEIR_CRASH_AT says so. Nil does nothing.
 	Crash func(step string)
 }

@@ -2,7 +2,7 @@ package stream
 
 import "github.com/weir-dev/weir/internal/vfs"
 
-// Steps are the points of a batch at which Options.Crash is called, in order.
+// These are the points of a batch at which Options.Crash is called, in order.
 // The numbers are those of the fault matrix; the ones left out lie in the rooms
 // of state, sinks and sources.
 const (

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/testkit"
 )
 
 func second(s int64) int64 { return (1_704_067_200 + s) * 1_000_000 } // of 2024-01-01
@@ -82,14 +84,9 @@ func TestEventTimesAreThoseOfSpark(t *testing.T) {
 				for i, batch := range c.batches {
 					r.tapes["a"].put(batch...)
 					process(t, q)
-					if diff := cmp.Diff(eventTimes(q.Record().Last()), c.want[i]); diff != "" {
-						t.Errorf("batch %d: %s", i, diff)
-					}
-					file := "/ck/commits/" + string(rune('0'+i))
+					testkit.Diff(t, "event times", eventTimes(q.Record().Last()), c.want[i])
 					want := "v1\n{\"nextBatchWatermarkMs\":" + c.next[i] + "}"
-					if diff := cmp.Diff(r.file(file), want); diff != "" {
-						t.Error(diff)
-					}
+					testkit.Diff(t, "commit", r.file(fmt.Sprintf("/ck/commits/%d", i)), want)
 				}
 				stop(t, q)
 			})

@@ -18,9 +18,8 @@ import (
 func (q *Query) run(ctx context.Context) {
 	defer close(q.done)
 	defer q.interrupt()
-	r := &run{Query: q}
+	r := &run{Query: q, inputs: &inputs{}}
 	err := r.guarded(ctx)
-	err = closeSink(q.sink, errors.Join(err, r.inputs.close()))
 	if err != nil && q.isStopping() {
 		if !errors.Is(err, context.Canceled) {
 			q.log.Warn("the query was stopped while a batch failed", "batch", r.batch, "err", err)
@@ -43,7 +42,6 @@ func (q *Query) run(ctx context.Context) {
 // guarded runs the loop. A panic is a bug of ours or of a connector's: it ends
 // this query and no other.
 func (r *run) guarded(ctx context.Context) (err error) {
-	r.inputs = findInputs(r.config.Plan)
 	defer func() {
 		if p := recover(); p != nil {
 			r.log.Error("panic in a query", "batch", r.batch, "panic", p, "stack", string(debug.Stack()))
@@ -51,6 +49,8 @@ func (r *run) guarded(ctx context.Context) (err error) {
 				fmt.Sprintf("the query ran into a bug of weir: %v.", p), "message", fmt.Sprint(p))
 		}
 	}()
+	defer r.close()
+	r.inputs = findInputs(r.config.Plan)
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -109,10 +109,24 @@ func (r *run) describe() string {
 	available := r.offsetText(func(in *input) connector.Offset { return in.end })
 	fmt.Fprintf(&b, "Current Committed Offsets: %s\nCurrent Available Offsets: %s\n", committed, available)
 	fmt.Fprintf(&b, "\nCurrent State: %s\nThread State: RUNNABLE", state)
-	if r.active && r.config.Explain != nil {
-		b.WriteString("\n\nLogical Plan:\n" + r.config.Explain(r.config.Plan, false) + "\n")
+	if text := r.planText(); r.active && text != "" {
+		b.WriteString("\n\nLogical Plan:\n" + text + "\n")
 	}
 	return b.String()
+}
+
+// planText is the plan for the text of a failure, which a bug in printing it
+// must not swallow.
+func (r *run) planText() (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("panic while printing a plan", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	if r.config.Explain == nil {
+		return ""
+	}
+	return r.config.Explain(r.config.Plan, false)
 }
 
 func (r *run) offsetText(of func(*input) connector.Offset) string {
@@ -125,9 +139,22 @@ func (r *run) offsetText(of func(*input) connector.Offset) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-func closeSink(sink connector.Sink, err error) error {
-	if closed := sink.Close(); closed != nil && err == nil {
-		return fmt.Errorf("close %s: %w", sink.Describe(), closed)
+// close closes sources and sink. What they did for batches is done: an error
+// here is litter, not loss.
+func (r *run) close() {
+	for _, in := range r.inputs.list {
+		if in.source == nil {
+			continue
+		}
+		if err := in.source.Close(); err != nil {
+			r.log.Warn("close source", "source", in.describe, "err", err)
+		}
 	}
-	return err
+	r.closeSink()
+}
+
+func (q *Query) closeSink() {
+	if err := q.sink.Close(); err != nil {
+		q.log.Warn("close sink", "sink", q.sink.Describe(), "err", err)
+	}
 }

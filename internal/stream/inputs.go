@@ -121,19 +121,6 @@ func (in *inputs) open(ctx context.Context, c *Config) error {
 	return nil
 }
 
-func (in *inputs) close() error {
-	var first error
-	for _, from := range in.list {
-		if from.source == nil {
-			continue
-		}
-		if err := from.source.Close(); err != nil && first == nil {
-			first = fmt.Errorf("close %s: %w", from.describe, err)
-		}
-	}
-	return first
-}
-
 // names are the sources' own names in the order of the logs' lines.
 func (in *inputs) names() []string {
 	names := make([]string, len(in.slots))

@@ -541,6 +541,33 @@ func TestProcessAllAvailableCoversTheCall(t *testing.T) {
 	})
 }
 
+// What was pinned at nothing stays at nothing, though data may come before the
+// first batch; else AvailableNow might never end.
+func TestAvailableNowPinnedAtNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.trigger.Kind = plan.AvailableNow
+		tape := r.tapes["a"]
+		r.open = func(s countSource) connector.Source { return growingSource{&s, tape} }
+		if err := r.mustStart(t).Await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(contents(t, r.out()), [][]int64(nil)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// growingSource grows when it is pinned.
+type growingSource struct {
+	*countSource
+	tape *tape
+}
+
+func (s growingSource) Pin(ctx context.Context) (connector.Offset, error) {
+	defer s.tape.put(1)
+	return s.countSource.Pin(ctx)
+}
+
 func TestSourcesHearThatABatchIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.limit, r.trigger.Kind = 1, plan.AvailableNow

@@ -66,12 +66,13 @@ func (m *Manager) Start(ctx context.Context, c Config) (*Query, error) {
 		return nil, err
 	}
 	// The query outlives the request that started it.
-	running, interrupt := context.WithCancel(context.WithoutCancel(ctx))
+	running, interrupt := context.WithCancel(context.Background())
 	q.interrupt = interrupt
 	if err := m.enter(ctx, q); err != nil {
 		interrupt()
 		m.release(c.SessionID, c.Name)
-		return nil, closeSink(q.sink, err)
+		q.closeSink()
+		return nil, err
 	}
 	q.begin()
 	go q.run(running)

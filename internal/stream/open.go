@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // open opens sources and logs and finds out where the run begins.
@@ -64,6 +65,9 @@ func (r *run) startFrom(from resumption) error {
 }
 
 func (r *run) openLogs() error {
+	if _, err := vfs.CleanTemps(r.config.Checkpoint.FS, r.config.Checkpoint.Dir); err != nil {
+		return fmt.Errorf("clean %s: %w", r.config.Checkpoint.Dir, err)
+	}
 	offsets, commits := below(r.config.Checkpoint, offsetsName), below(r.config.Checkpoint, commitsName)
 	offsets.FS = r.manager.stepped(offsets.FS, steppedFS{
 		written: StepOffsetsTemp, synced: StepOffsetsSynced, named: StepOffsetsNamed, durable: StepOffsetsDone,

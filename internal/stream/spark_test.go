@@ -209,6 +209,7 @@ func TestDamageIsNamedAsInSpark(t *testing.T) {
 		{name: "ck_source_removed", before: two,
 			damage: func(_ *testing.T, r *rig) { r.plan = scanOf("a") }},
 		{name: "ck_source_log_deleted", damage: drop("sources")},
+		{name: "ck_operator_removed", damage: addState},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -229,6 +230,20 @@ func TestDamageIsNamedAsInSpark(t *testing.T) {
 			}
 			checkSparkError(t, err, recorded[c.name])
 		})
+	}
+}
+
+// addState leaves what Spark 4.3 says of the operator of a count, and a row for
+// the query to stumble over it.
+func addState(t *testing.T, r *rig) {
+	r.tapes["a"].put(2)
+	if err := r.fs.MkdirAll("/ck/state/0/_metadata"); err != nil {
+		t.Fatal(err)
+	}
+	text := "v1\n" + `{"operatorInfo":{"operatorId":0,"operatorName":"stateStoreSave"},"stateStoreInfo":` +
+		`[{"storeName":"default","numColsPrefixKey":0,"numPartitions":2}]}`
+	if err := vfs.WriteNew(r.fs, "/ck/state/0/_metadata/metadata", []byte(text)); err != nil {
+		t.Fatal(err)
 	}
 }
 
