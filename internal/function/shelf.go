@@ -15,6 +15,7 @@ func families() [][]*Def {
 		collectionDefs(),
 		dateDefs(),
 		dateFieldDefs(),
+		hashDefs(),
 		intervalDefs(),
 		logicDefs(),
 		mapDefs(),
@@ -22,6 +23,8 @@ func families() [][]*Def {
 		pickDefs(),
 		predicateDefs(),
 		roundDefs(),
+		stringBuildDefs(),
+		stringDefs(),
 		sumDefs(),
 	}
 }
