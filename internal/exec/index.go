@@ -18,8 +18,9 @@ type keyIndex struct {
 	slots []uint64
 	count int
 	data  []byte
-	ends  []int // of keys of varying length
-	probe []uint64
+	ends  []int    // of keys of varying length
+	probe []uint64 // the first slot of each row
+	hit   []bool   // it holds the row's key
 }
 
 func newKeyIndex(types []plan.Type) (*keyIndex, error) {
@@ -62,9 +63,13 @@ func (x *keyIndex) insert(cols []*chunk.Vector, sel chunk.Sel, ids []int32, fres
 }
 
 func (x *keyIndex) insertRow(i int, mask uint32, ids []int32, fresh []uint16) []uint16 {
+	found := x.probe[i]
+	if x.hit[i] {
+		ids[i] = int32(uint32(found)) - 1
+		return fresh
+	}
 	h := x.in.hashes[i]
 	slot := h & mask
-	found := x.probe[i]
 	if found == 0 {
 		// An earlier row of this chunk may have taken the slot.
 		found = x.slots[slot]
@@ -89,31 +94,60 @@ func (x *keyIndex) find(cols []*chunk.Vector, sel chunk.Sel, ids []int32) {
 	n := len(ids)
 	x.in.encode(cols, sel, n)
 	x.load(n)
-	mask := uint32(len(x.slots) - 1)
-	eachRow(sel, n, func(i int) {
-		h := x.in.hashes[i]
-		slot := h & mask
-		ids[i] = -1
-		for found := x.probe[i]; found != 0; found = x.slots[slot] {
-			if uint32(found>>32) == h && x.same(int(uint32(found))-1, i) {
-				ids[i] = int32(uint32(found)) - 1
-				return
-			}
-			slot = (slot + 1) & mask
+	if sel != nil {
+		for _, i := range sel {
+			ids[i] = x.findRow(int(i))
 		}
-	})
+		return
+	}
+	for i := range ids {
+		ids[i] = x.findRow(i)
+	}
 }
 
-// load reads the first slot of every row before any is compared, so that the
-// processor waits for many at once.
-func (x *keyIndex) load(n int) {
-	if cap(x.probe) < n {
-		x.probe = make([]uint64, max(n, chunk.MaxRows))
+func (x *keyIndex) findRow(i int) int32 {
+	found := x.probe[i]
+	if x.hit[i] {
+		return int32(uint32(found)) - 1
 	}
-	x.probe = x.probe[:n]
+	h, mask := x.in.hashes[i], uint32(len(x.slots)-1)
+	for slot := h & mask; found != 0; found = x.slots[slot] {
+		if uint32(found>>32) == h && x.same(int(uint32(found))-1, i) {
+			return int32(uint32(found)) - 1
+		}
+		slot = (slot + 1) & mask
+	}
+	return -1
+}
+
+// load reads the first slot of every row, and then the key it points to, in
+// loops so short that the processor waits for many rows at once.
+func (x *keyIndex) load(n int) {
+	x.probe, x.hit = grow(x.probe, n), grow(x.hit, n)
 	mask := uint32(len(x.slots) - 1)
-	for i, h := range x.in.hashes {
-		x.probe[i] = x.slots[h&mask]
+	probe := x.probe
+	for i, h := range x.in.hashes[:len(probe)] {
+		probe[i] = x.slots[h&mask]
+	}
+	if x.form.stride == 16 {
+		x.compare16()
+		return
+	}
+	for i, found := range probe {
+		x.hit[i] = found != 0 && uint32(found>>32) == x.in.hashes[i] && x.same(int(uint32(found))-1, i)
+	}
+}
+
+// compare16 is the comparison of load for keys of 16 bytes.
+func (x *keyIndex) compare16() {
+	hit, keys := x.hit, x.in.data
+	for i, found := range x.probe {
+		hit[i] = false
+		if id := uint32(found); id != 0 {
+			a, b := x.data[int(id-1)*16:][:16], keys[i*16:][:16]
+			hit[i] = (binary.LittleEndian.Uint64(a)^binary.LittleEndian.Uint64(b))|
+				(binary.LittleEndian.Uint64(a[8:])^binary.LittleEndian.Uint64(b[8:])) == 0
+		}
 	}
 }
 

@@ -174,6 +174,22 @@ func compareValues(a, b plan.Value) int {
 	}
 }
 
+// compareBy is the order that ORDER BY asks for.
+func compareBy(o *plan.SortOrder, a, b plan.Value) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil == o.NullsFirst && (a == nil || b == nil):
+		return -1
+	case a == nil || b == nil:
+		return 1
+	case o.Descending:
+		return compareValues(b, a)
+	default:
+		return compareValues(a, b)
+	}
+}
+
 func compareFloats(a, b float64) int {
 	switch {
 	case math.IsNaN(a) && math.IsNaN(b):
@@ -202,15 +218,7 @@ func TestSortAgreesWithTheModel(t *testing.T) {
 		want := slices.Clone(in.rows)
 		slices.SortStableFunc(want, func(a, b []plan.Value) int {
 			for i, o := range orders {
-				c := compareValues(a[i], b[i])
-				if (a[i] == nil) != (b[i] == nil) {
-					if c = 1; (a[i] == nil) == o.NullsFirst {
-						c = -1
-					}
-				} else if o.Descending {
-					c = -c
-				}
-				if c != 0 {
+				if c := compareBy(o, a[i], b[i]); c != 0 {
 					return c
 				}
 			}

@@ -211,7 +211,8 @@ func TestGenerators(t *testing.T) {
 		want(row(int64(1), "a"), row(nil, nil), row(int64(2), nil), row(nil, nil), row(nil, nil))
 	one := relation(t, plan.Struct(plan.Col("z", plan.Long)), row(int64(9)))
 	columns := []plan.Field{plan.Col("col0", plan.Long), plan.Col("col1", plan.String)}
-	stacked := generated(one, "stack", false, columns, plan.Lit(int64(2), plan.Int), long(1), text("a"), one.col("z"))
+	two := plan.Lit(int64(2), plan.Int)
+	stacked := generated(one, "stack", false, columns, two, long(1), text("a"), one.col("z"))
 	stacked.project(exprsOf(stacked.node.Output()[1:])...).want(row(int64(1), "a"), row(int64(9), nil))
 }
 
