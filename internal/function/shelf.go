@@ -22,6 +22,7 @@ func families() [][]*Def {
 		mathDefs(),
 		pickDefs(),
 		predicateDefs(),
+		regexDefs(),
 		roundDefs(),
 		stringBuildDefs(),
 		stringDefs(),

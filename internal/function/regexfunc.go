@@ -1,0 +1,325 @@
+package function
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// regexDefs are the functions of Java's regular expressions.
+func regexDefs() []*Def {
+	one := plan.Lit(int64(1), plan.Int)
+	grouped := takes(str(), str(), exactly(plan.Int)).defaults(one)
+	return []*Def{
+		{Name: "rlike", Aliases: []string{"regexp", "regexp_like"}, Group: "predicate_funcs", Bind: bindRlike,
+			Kernel: rlikeMaker, Examples: []Example{{"'Spark' RLIKE '^Sp.*k$'", "true"}, {"regexp_like('Spark', 'x')", "false"}}},
+		scalar("regexp_extract", "string_funcs", grouped.gives(plan.String), extractMaker,
+			Example{"regexp_extract('100-200', '(\\\\d+)-(\\\\d+)', 1)", "100"}),
+		scalar("regexp_extract_all", "string_funcs", grouped.gives(plan.Array(plan.String, true)), extractAllMaker,
+			Example{"regexp_extract_all('100-200, 300-400', '(\\\\d+)-(\\\\d+)', 1)", "[100, 300]"}),
+		scalar("regexp_replace", "string_funcs", takes(str(), str(), str(), exactly(plan.Int)).defaults(one).gives(plan.String).
+			checked(positivePosition), replaceMaker, Example{"regexp_replace('100-200', '(\\\\d+)', 'num')", "num-num"}),
+		scalar("regexp_count", "string_funcs", takes(str(), str()).gives(plan.Int), countMaker,
+			Example{"regexp_count('Steven Jones and Stephen Smith', 'Ste(v|ph)en')", "2"}),
+		scalar("regexp_instr", "string_funcs", takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(0), plan.Int)).
+			gives(plan.Int), instrMaker, Example{"regexp_instr('user@spark.apache.org', '@[^.]*')", "5"}),
+		scalar("regexp_substr", "string_funcs", takes(str(), str()).gives(plan.String).withNull(always), substrMaker,
+			Example{"regexp_substr('Steven Jones', 'Ste(v|ph)en')", "Steven"}),
+		scalar("split", "string_funcs", takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(-1), plan.Int)).
+			gives(plan.Array(plan.String, false)), splitMaker, Example{"split('oneAtwoBthreeC', '[ABC]')", "[one, two, three, ]"}),
+		likeDef("like", Example{"'Spark' LIKE '_park'", "true"}), likeDef("ilike", Example{"'Spark' ILIKE '_PARK'", "true"}),
+	}
+}
+
+func bindRlike(b *Binding) (*plan.Call, error) {
+	shown := *b
+	switch strings.ToLower(b.Name) {
+	case "regexp", "regexp_like":
+		shown.Text = strings.ToUpper(b.Name) + "($*)"
+	}
+	return takes(str(), str()).gives(plan.Boolean).bind(&shown)
+}
+
+// chunked makes a kernel that has compiled patterns at hand for each chunk.
+func chunked(c *plan.Call, function string, build func(ps *patterns) Kernel) (Kernel, error) {
+	of := patternsOf(c, 1, function)
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		return build(of())(args, sel, n)
+	}, nil
+}
+
+func rlikeMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "rlike", func(ps *patterns) Kernel {
+		return fixed(plan.Boolean, func(args []*chunk.Vector, i int) (uint8, bool, error) {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return 0, false, err
+			}
+			ok, err := p.matches(args[0].Text(i))
+			return bit(ok), true, err
+		})
+	})
+}
+
+// groupIn checks that a pattern has a group.
+func (p *pattern) groupIn(function string, g int) error {
+	if g >= 0 && g <= p.groups {
+		return nil
+	}
+	return invalidParameter("REGEX_GROUP_INDEX", function, "idx",
+		"the pattern has "+itoa(p.groups)+" groups, but group "+itoa(g)+" is asked for.",
+		"groupCount", itoa(p.groups), "groupIndex", itoa(g))
+}
+
+// first is the bounds of the first match, nil when there is none.
+func (p *pattern) first(s string) (at []int, err error) {
+	if p.usesFast(s) {
+		return p.fast.FindStringSubmatchIndex(s), nil
+	}
+	err = p.each(s, 0, func(found []int) bool {
+		at = found
+		return false
+	})
+	return at, err
+}
+
+func extractMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "regexp_extract", func(ps *patterns) Kernel {
+		return text(plan.String, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return dst, false, err
+			}
+			s, g := args[0].Text(i), int(chunk.Values[int32](args[2])[i])
+			at, err := p.first(s)
+			if err != nil || at == nil {
+				return dst, true, err
+			}
+			if err := p.groupIn("regexp_extract", g); err != nil {
+				return dst, false, err
+			}
+			if at[2*g] >= 0 {
+				dst = append(dst, s[at[2*g]:at[2*g+1]]...)
+			}
+			return dst, true, nil
+		})
+	})
+}
+
+func extractAllMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "regexp_extract_all", func(ps *patterns) Kernel {
+		return nested(c.Of, func(out *chunk.Vector, args []*chunk.Vector, i int) error {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return err
+			}
+			s, g := args[0].Text(i), int(chunk.Values[int32](args[2])[i])
+			var bad error
+			err = p.allMatches(s, 0, func(at []int) bool {
+				if bad = p.groupIn("regexp_extract_all", g); bad != nil {
+					return false
+				}
+				if at[2*g] >= 0 {
+					out.Kids[0].AppendText(s[at[2*g]:at[2*g+1]])
+				} else {
+					out.Kids[0].AppendText("")
+				}
+				return true
+			})
+			out.AppendSpan()
+			if bad != nil {
+				return bad
+			}
+			return err
+		})
+	})
+}
+
+func countMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "regexp_extract_all", func(ps *patterns) Kernel {
+		return fixed(plan.Int, func(args []*chunk.Vector, i int) (int32, bool, error) {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return 0, false, err
+			}
+			n := int32(0)
+			err = p.allMatches(args[0].Text(i), 0, func([]int) bool {
+				n++
+				return true
+			})
+			return n, true, err
+		})
+	})
+}
+
+func instrMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "regexp_instr", func(ps *patterns) Kernel {
+		return fixed(plan.Int, func(args []*chunk.Vector, i int) (int32, bool, error) {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return 0, false, err
+			}
+			s := args[0].Text(i)
+			at, err := p.first(s)
+			if err != nil || at == nil {
+				return 0, true, err
+			}
+			return int32(utf8.RuneCountInString(s[:at[0]]) + 1), true, nil
+		})
+	})
+}
+
+func substrMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "regexp_extract", func(ps *patterns) Kernel {
+		return text(plan.String, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return dst, false, err
+			}
+			s := args[0].Text(i)
+			at, err := p.first(s)
+			if err != nil || at == nil || at[0] == at[1] {
+				return dst, false, err
+			}
+			return append(dst, s[at[0]:at[1]]...), true, nil
+		})
+	})
+}
+
+func positivePosition(b *Binding, c *plan.Call) error {
+	at, ok := constantInt(c.Args[3])
+	switch {
+	case !ok:
+		return mismatch(b, c, "NON_FOLDABLE_INPUT", "the position must be a constant.", "inputName", "`position`",
+			"inputType", sqlType(plan.Int), "inputExpr", quoted(b.sql(c.Args[3])))
+	case at > 0:
+		return nil
+	}
+	return mismatch(b, c, "VALUE_OUT_OF_RANGE", "positions count from 1.", "exprName", "position",
+		"valueRange", "(0, 2147483647]", "currentValue", itoa(int(at)))
+}
+
+func replaceMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "regexp_replace", func(ps *patterns) Kernel {
+		return text(plan.String, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return dst, false, err
+			}
+			s, with, pos := args[0].Text(i), args[2].Text(i), int(chunk.Values[int32](args[3])[i])
+			from := skipChars([]byte(s), 0, pos-1)
+			if from == len(s) && pos > 1 {
+				return append(dst, s...), true, nil
+			}
+			ok := true
+			done := 0
+			err = p.allMatches(s, from, func(at []int) bool {
+				dst = append(dst, s[done:at[0]]...)
+				dst, ok = p.appendReplacement(dst, s, with, at)
+				done = at[1]
+				return ok
+			})
+			if err == nil && !ok {
+				err = runtimeError("INVALID_REGEXP_REPLACE", sqlString(with)+" is no replacement for "+sqlString(p.source)+".",
+					"source", s, "pattern", p.source, "replacement", with, "position", itoa(pos))
+			}
+			return append(dst, s[done:]...), true, err
+		})
+	})
+}
+
+// appendReplacement writes a replacement in Java's syntax: $1, ${name}, and a
+// backslash before a character that stands for itself.
+func (p *pattern) appendReplacement(dst []byte, s, with string, at []int) ([]byte, bool) {
+	for i := 0; i < len(with); i++ {
+		switch with[i] {
+		case '\\':
+			i++
+			if i == len(with) {
+				return dst, false
+			}
+			dst = append(dst, with[i])
+		case '$':
+			g, n := p.groupNamed(with[i+1:])
+			if g < 0 || g > p.groups {
+				return dst, false
+			}
+			i += n
+			if at[2*g] >= 0 {
+				dst = append(dst, s[at[2*g]:at[2*g+1]]...)
+			}
+		default:
+			dst = append(dst, with[i])
+		}
+	}
+	return dst, true
+}
+
+// groupNamed reads what follows a dollar: digits as far as there are so many
+// groups, or a name in braces. n is the number of bytes read.
+func (p *pattern) groupNamed(s string) (g, n int) {
+	if strings.HasPrefix(s, "{") {
+		end := strings.IndexByte(s, '}')
+		if end < 0 || p.names[s[1:end]] == 0 {
+			return -1, 0
+		}
+		return p.names[s[1:end]], end + 1
+	}
+	if s == "" || s[0] < '0' || s[0] > '9' {
+		return -1, 0
+	}
+	g, n = int(s[0]-'0'), 1
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' && g*10+int(s[n]-'0') <= p.groups {
+		g = g*10 + int(s[n]-'0')
+		n++
+	}
+	return g, n
+}
+
+func splitMaker(c *plan.Call, _ *Env) (Kernel, error) {
+	return chunked(c, "split", func(ps *patterns) Kernel {
+		return nested(c.Of, func(out *chunk.Vector, args []*chunk.Vector, i int) error {
+			s, limit := args[0].Text(i), int(chunk.Values[int32](args[2])[i])
+			if args[1].Text(i) == "" && s != "" {
+				splitChars(out.Kids[0], s, limit)
+				out.AppendSpan()
+				return nil
+			}
+			p, err := ps.at(args[1], i)
+			if err != nil {
+				return err
+			}
+			done, parts := 0, 1
+			err = p.allMatches(s, 0, func(at []int) bool {
+				if limit > 0 && parts == limit {
+					return false
+				}
+				if at[1] == 0 {
+					return true // an empty match at the front parts nothing
+				}
+				out.Kids[0].AppendText(s[done:at[0]])
+				done = at[1]
+				parts++
+				return true
+			})
+			out.Kids[0].AppendText(s[done:])
+			out.AppendSpan()
+			return err
+		})
+	})
+}
+
+// splitChars parts into characters, the rest in the last part when there is a
+// limit.
+func splitChars(out *chunk.Vector, s string, limit int) {
+	for n := 1; s != ""; n++ {
+		size := min(charBytes(s[0]), len(s))
+		if n == limit {
+			size = len(s)
+		}
+		out.AppendText(s[:size])
+		s = s[size:]
+	}
+}
