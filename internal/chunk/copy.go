@@ -42,14 +42,37 @@ func (v *Vector) AppendFrom(src *Vector, i int) {
 // AppendRange copies rows [from, to) of src, which has the same type.
 func (v *Vector) AppendRange(src *Vector, from, to int) {
 	w := Width(v.Type)
-	if w > 0 && src.Valid == nil && v.Valid == nil {
+	switch {
+	case w > 0:
 		v.reserve((to - from) * w)
 		v.Data = append(v.Data, src.Data[from*w:to*w]...)
-		v.Len += to - from
+	case IsBytes(v.Type) && from < to:
+		shift := int32(len(v.Data)) - src.Offsets[from]
+		v.Data = append(v.Data, src.Data[src.Offsets[from]:src.Offsets[to]]...)
+		for _, end := range src.Offsets[from+1 : to+1] {
+			v.Offsets = append(v.Offsets, end+shift)
+		}
+	default:
+		for i := from; i < to; i++ {
+			v.AppendFrom(src, i)
+		}
 		return
 	}
-	for i := from; i < to; i++ {
-		v.AppendFrom(src, i)
+	first := v.Len
+	v.Len += to - from
+	if v.Valid == nil && src.Valid == nil {
+		return
+	}
+	if v.Valid == nil {
+		v.Valid = NewBitmap(first)
+	}
+	v.Valid = v.Valid.grow(v.Len)
+	for i := first; i < v.Len; i++ {
+		if src.Valid.Get(from + i - first) {
+			v.Valid.Set(i)
+		} else {
+			v.Valid.Clear(i)
+		}
 	}
 }
 
@@ -87,6 +110,12 @@ func gatherFixed[T Fixed, R Row](v *Vector, rows []R) *Vector {
 		return out
 	}
 	src := unsafe.Slice((*T)(unsafe.Pointer(&v.Data[0])), v.Len)
+	if _, always := any(rows).([]uint16); always && v.Valid == nil {
+		for i, r := range rows {
+			dst[i] = src[r]
+		}
+		return out
+	}
 	for i, r := range rows {
 		if r < 0 || !v.Valid.Get(int(r)) {
 			out.SetNull(i)
