@@ -194,6 +194,15 @@ func (l *Local) List(dir string) ([]Info, error) {
 
 func (l *Local) MkdirAll(dir string) error { return os.MkdirAll(dir, 0o700) }
 
+// MakePrivate makes a directory that only its owner may enter; one that is
+// there already is closed to others.
+func (l *Local) MakePrivate(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o700)
+}
+
 func (l *Local) Rename(from, to string) error { return os.Rename(from, to) }
 
 func (l *Local) RenameNew(from, to string) error { return renameNew(from, to) }

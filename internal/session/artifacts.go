@@ -1,0 +1,232 @@
+package session
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// maxArtifactBytes is what the artifacts of one session may hold together.
+const maxArtifactBytes = 2 << 30
+
+// cachePrefix begins the names of blobs, which end in the SHA-256 of their
+// bytes.
+const cachePrefix = "cache/"
+
+// artifactKinds are the directories that clients add to.
+var artifactKinds = []string{"pyfiles", "files", "archives", "jars", "classes", "cache"}
+
+// Artifacts is the files that a client sent: pyfiles/, files/, archives/, jars/
+// and classes/ by name, cache/<sha256> as blobs. They stand below Dir and go
+// with the session.
+type Artifacts struct {
+	fs  vfs.FS
+	dir string
+
+	mu    sync.Mutex
+	bytes int64
+	files map[string]string // name → path
+	order []string          // names as they were added
+}
+
+func newArtifacts(fsys vfs.FS, dir string) *Artifacts {
+	return &Artifacts{fs: fsys, dir: dir, files: map[string]string{}}
+}
+
+// Dir is where the artifacts stand, each under its name.
+func (a *Artifacts) Dir() string { return a.dir }
+
+// Names lists the artifacts in the order they were added, without blobs.
+func (a *Artifacts) Names() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.order), func(name string) bool {
+		return strings.HasPrefix(name, cachePrefix)
+	})
+}
+
+// Has reports whether there is an artifact or blob of a name.
+func (a *Artifacts) Has(name string) bool {
+	_, ok := a.Path(name)
+	return ok
+}
+
+// Path is the file of an artifact.
+func (a *Artifacts) Path(name string) (string, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, ok := a.files[name]
+	return p, ok
+}
+
+// Cached is the bytes of the blob of a SHA-256.
+func (a *Artifacts) Cached(hash string) ([]byte, error) {
+	p, ok := a.Path(cachePrefix + hash)
+	if !ok {
+		return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.NOT_FOUND_CACHED_LOCAL_RELATION",
+			"The session holds no blob "+hash+".", "hash", hash, "sessionUUID", "")
+	}
+	return vfs.ReadFile(a.fs, p)
+}
+
+// Create begins an artifact; Commit keeps it. The caller checks checksums.
+func (a *Artifacts) Create(name string) (*ArtifactWriter, error) {
+	if err := checkArtifact(name); err != nil {
+		return nil, err
+	}
+	if err := a.fs.MkdirAll(a.dir); err != nil {
+		return nil, fmt.Errorf("artifacts: %w", err)
+	}
+	temp := path.Join(a.dir, ".incoming-"+newID())
+	w, err := a.fs.CreateNew(temp)
+	if err != nil {
+		return nil, fmt.Errorf("artifacts: %w", err)
+	}
+	return &ArtifactWriter{to: a, name: name, temp: temp, file: w, hash: sha256.New()}, nil
+}
+
+// Add stores the bytes of r as an artifact.
+func (a *Artifacts) Add(name string, r io.Reader) error {
+	w, err := a.Create(name)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, r); err != nil {
+		return errors.Join(err, w.Abort())
+	}
+	return w.Commit()
+}
+
+// ArtifactWriter is an artifact on its way in. One goroutine uses it, and ends
+// it with Commit or Abort.
+type ArtifactWriter struct {
+	to   *Artifacts
+	name string
+	temp string
+	file vfs.Writer
+	hash hash.Hash
+	size int64
+}
+
+// Write adds bytes, as far as the session's bound allows.
+func (w *ArtifactWriter) Write(b []byte) (int, error) {
+	if !w.to.take(int64(len(b))) {
+		return 0, plan.IllegalArgument("the artifacts of a session hold %d bytes at most",
+			int64(maxArtifactBytes))
+	}
+	w.size += int64(len(b))
+	w.hash.Write(b)
+	return w.file.Write(b)
+}
+
+// take reserves room for n bytes more.
+func (a *Artifacts) take(n int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.bytes+n > maxArtifactBytes {
+		return false
+	}
+	a.bytes += n
+	return true
+}
+
+// Abort forgets what was written.
+func (w *ArtifactWriter) Abort() error {
+	w.to.take(-w.size)
+	w.size = 0
+	return errors.Join(w.file.Close(), w.to.fs.RemoveAll(w.temp))
+}
+
+// Commit keeps the artifact. The same bytes again are fine, others under the
+// same name are ARTIFACT_ALREADY_EXISTS.
+func (w *ArtifactWriter) Commit() error {
+	a, sum := w.to, hex.EncodeToString(w.hash.Sum(nil))
+	if want, ok := strings.CutPrefix(w.name, cachePrefix); ok && want != sum {
+		return errors.Join(plan.IllegalArgument("the blob %s has the SHA-256 %s", w.name, sum), w.Abort())
+	}
+	if old, ok := a.Path(w.name); ok {
+		return errors.Join(a.compare(w.name, old, sum), w.Abort())
+	}
+	if err := w.file.Close(); err != nil {
+		return fmt.Errorf("store artifact %s: %w", w.name, err)
+	}
+	target := path.Join(a.dir, w.name)
+	if err := a.fs.MkdirAll(path.Dir(target)); err != nil {
+		return fmt.Errorf("store artifact %s: %w", w.name, err)
+	}
+	if err := a.fs.Rename(w.temp, target); err != nil {
+		return fmt.Errorf("store artifact %s: %w", w.name, err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.files[w.name] = target
+	a.order = append(a.order, w.name)
+	return nil
+}
+
+// compare tells the same bytes from others under a name.
+func (a *Artifacts) compare(name, file, sum string) error {
+	f, err := a.fs.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return err
+	}
+	if hex.EncodeToString(hash.Sum(nil)) == sum {
+		return nil
+	}
+	return plan.NewError(plan.ClassRuntime, "ARTIFACT_ALREADY_EXISTS",
+		"There is an artifact "+name+" with other bytes.", "normalizedRemoteRelativePath", name)
+}
+
+// checkArtifact refuses names that lead out of the session's directory, and
+// kinds that weir does not keep.
+func checkArtifact(name string) error {
+	kind, rest, _ := strings.Cut(name, "/")
+	if kind == "forward_to_fs" {
+		return plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_3161",
+			"Copying a file of the client's to a path of the server's is not allowed.")
+	}
+	clean := path.Clean(name) == name && rest != "" && !strings.ContainsAny(name, "\x00\\") && !path.IsAbs(name)
+	if !clean || strings.HasPrefix(name, "..") || !slices.Contains(artifactKinds, kind) {
+		return plan.IllegalArgument("%.100q is no name of an artifact", name)
+	}
+	return nil
+}
+
+// inherit takes over the artifacts of another session, which keeps its own.
+func (a *Artifacts) inherit(from *Artifacts) {
+	from.mu.Lock()
+	names := slices.Clone(from.order)
+	from.mu.Unlock()
+	for _, name := range names {
+		f, err := from.fs.Open(path.Join(from.dir, name))
+		if err != nil {
+			continue // the other session ended meanwhile
+		}
+		_ = a.Add(name, f) // a full disk shows when the file is asked for
+		_ = f.Close()      // it was only read
+	}
+}
+
+// remove deletes every file.
+func (a *Artifacts) remove() error {
+	a.mu.Lock()
+	clear(a.files)
+	a.order, a.bytes = nil, 0
+	a.mu.Unlock()
+	return a.fs.RemoveAll(a.dir)
+}

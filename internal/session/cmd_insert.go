@@ -1,0 +1,275 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// insert is INSERT INTO and INSERT OVERWRITE.
+func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
+	sc, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.insertTarget(c.Table, "INSERT")
+	if err != nil {
+		return nil, err
+	}
+	query, err := sc.batch(ctx, c.Query)
+	if err != nil {
+		return nil, err
+	}
+	into := &insertion{scope: sc, table: t, overwrite: c.Overwrite}
+	if err := into.open(ctx); err != nil {
+		return nil, err
+	}
+	if err := into.static(c.Partition); err != nil {
+		return nil, err
+	}
+	switch {
+	case c.ByName:
+		err = into.byName(query)
+	case c.Columns != nil:
+		err = into.byList(query, c.Columns)
+	default:
+		err = into.byPosition(query)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return into.write(ctx, query)
+}
+
+// insertTarget is the table that rows go into.
+func (s *Session) insertTarget(parts []string, operation string) (*catalog.Table, error) {
+	t, err := s.realTable(parts, operation)
+	if e, ok := err.(*plan.Error); ok && e.Condition == "TABLE_OR_VIEW_NOT_FOUND" {
+		return nil, statementNotFound(parts, s.queryPath())
+	}
+	return t, err
+}
+
+// insertion is rows on their way into a table.
+type insertion struct {
+	scope     *scope
+	table     *catalog.Table
+	overwrite bool
+	options   plan.Options
+
+	format   *connector.Format
+	relation *plan.Relation
+	fixed    map[string]plan.Expr // values of PARTITION (k = v), by column
+	values   []plan.Expr          // one for each column of the relation
+}
+
+func (in *insertion) open(ctx context.Context) error {
+	var err error
+	if in.relation, err = in.scope.relationOf(ctx, in.table, nil); err != nil {
+		return err
+	}
+	f, ok := in.scope.format(in.table.Format)
+	if !ok {
+		return noSuchFormat(in.table.Format)
+	}
+	if f.Write == nil {
+		return plan.Unsupported("Writing rows to a table of the format " + f.Name)
+	}
+	in.format, in.fixed = f, map[string]plan.Expr{}
+	return nil
+}
+
+func (in *insertion) name() string { return plan.QuoteParts(in.table.ID.Parts()) }
+
+func (in *insertion) columns() []plan.Field { return in.relation.Schema.Fields }
+
+// static notes the values of PARTITION (k = v).
+func (in *insertion) static(values []plan.PartitionValue) error {
+	for _, v := range values {
+		at := in.scope.column(in.relation.Schema, v.Column)
+		if at < 0 || !slices.Contains(in.relation.Partitions, in.columns()[at].Name) {
+			return plan.AnalysisError("NON_PARTITION_COLUMN",
+				fmt.Sprintf("the table is not partitioned by %s.", plan.Quote(v.Column)),
+				"columnName", plan.Quote(v.Column))
+		}
+		if v.Value != nil {
+			in.fixed[in.columns()[at].Name] = v.Value
+		}
+	}
+	return nil
+}
+
+// wanted are the columns that the query gives: those without a fixed value.
+func (in *insertion) wanted() []plan.Field {
+	return slices.DeleteFunc(slices.Clone(in.columns()), func(f plan.Field) bool {
+		_, fixed := in.fixed[f.Name]
+		return fixed
+	})
+}
+
+func (in *insertion) byPosition(query plan.Node) error {
+	return in.assign(in.wanted(), query.Output())
+}
+
+// byList is INSERT INTO t (a, b): the other columns are NULL.
+func (in *insertion) byList(query plan.Node, names []string) error {
+	var list []plan.Field
+	for _, name := range names {
+		at := in.scope.column(in.relation.Schema, name)
+		if at < 0 {
+			return in.unknown(name)
+		}
+		f := in.columns()[at]
+		if slices.ContainsFunc(list, func(g plan.Field) bool { return g.Name == f.Name }) {
+			return columnExists(f.Name)
+		}
+		list = append(list, f)
+	}
+	return in.assign(list, query.Output())
+}
+
+func (in *insertion) unknown(name string) error {
+	proposal := quotedList(fieldNames(in.relation.Schema))
+	return plan.AnalysisError("UNRESOLVED_COLUMN.WITH_SUGGESTION",
+		fmt.Sprintf("the table %s has no column %s.", in.name(), plan.Quote(name)),
+		"objectName", plan.Quote(name), "proposal", proposal)
+}
+
+// assign gives columns the outputs of the query, in order.
+func (in *insertion) assign(list []plan.Field, outputs []*plan.Attribute) error {
+	if len(list) != len(outputs) {
+		sub, word := "NOT_ENOUGH_DATA_COLUMNS", "fewer"
+		if len(outputs) > len(list) {
+			sub, word = "TOO_MANY_DATA_COLUMNS", "more"
+		}
+		return plan.AnalysisError("INSERT_COLUMN_ARITY_MISMATCH."+sub,
+			fmt.Sprintf("the query gives %s columns than %s takes.", word, in.name()),
+			"tableName", in.name(), "tableColumns", quotedList(fieldNames(plan.Struct(list...))),
+			"dataColumns", quotedList(attributeNames(outputs)))
+	}
+	given := map[string]plan.Expr{}
+	for i, f := range list {
+		given[f.Name] = outputs[i]
+	}
+	return in.complete(given)
+}
+
+func attributeNames(attrs []*plan.Attribute) []string {
+	names := make([]string, len(attrs))
+	for i, a := range attrs {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// byName matches columns by their names; those the query lacks are NULL.
+func (in *insertion) byName(query plan.Node) error {
+	given := map[string]plan.Expr{}
+	var extra []string
+	for _, a := range query.Output() {
+		at := in.scope.column(in.relation.Schema, a.Name)
+		if at < 0 {
+			extra = append(extra, a.Name)
+			continue
+		}
+		f := in.columns()[at]
+		if given[f.Name] != nil {
+			return plan.AnalysisError("INCOMPATIBLE_DATA_FOR_TABLE.AMBIGUOUS_COLUMN_NAME",
+				fmt.Sprintf("the query gives the column %s of %s twice.", plan.Quote(f.Name), in.name()),
+				"tableName", in.name(), "colName", plan.Quote(f.Name))
+		}
+		given[f.Name] = a
+	}
+	if len(extra) > 0 {
+		return plan.AnalysisError("INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS",
+			fmt.Sprintf("the table %s has no columns %s.", in.name(), quotedList(extra)),
+			"tableName", in.name(), "extraColumns", quotedList(extra))
+	}
+	return in.complete(given)
+}
+
+// complete casts what is given and puts NULL where nothing is.
+func (in *insertion) complete(given map[string]plan.Expr) error {
+	assign := in.scope.assigner(in.table.ID)
+	for _, f := range in.columns() {
+		e := given[f.Name]
+		if fixed, ok := in.fixed[f.Name]; ok {
+			e = fixed
+		}
+		if e == nil {
+			e = plan.Lit(nil, plan.Null)
+		}
+		if literal, ok := e.(*plan.Literal); ok && in.fixed[f.Name] != nil {
+			e = partitionLiteral(literal, f)
+		}
+		value, err := assign.column(e, f)
+		if err != nil {
+			return err
+		}
+		in.values = append(in.values, value)
+	}
+	return nil
+}
+
+// partitionLiteral casts the text of PARTITION (k = 'v') to the column's type,
+// which the store assignment rules would refuse.
+func partitionLiteral(l *plan.Literal, f plan.Field) plan.Expr {
+	if !l.Of.IsString() || f.Type.IsString() {
+		return l
+	}
+	return &plan.Cast{Child: l, To: f.Type, Mode: plan.CastANSI}
+}
+
+// write runs the query into the table.
+func (in *insertion) write(ctx context.Context, query plan.Node) (*Result, error) {
+	sc := in.scope
+	if in.overwrite && !selfDescribing(in.format.Name) && readsTable(query, in.table.ID) {
+		return nil, plan.AnalysisError("UNSUPPORTED_OVERWRITE.TABLE",
+			fmt.Sprintf("the table %s cannot be overwritten with rows read from it.", in.name()),
+			"table", in.name())
+	}
+	r, err := sc.run(ctx, plan.NewProject(query, in.values...))
+	if err != nil {
+		return nil, err
+	}
+	spec := connector.WriteSpec{
+		Schema: stored(in.relation.Schema), Mode: plan.SaveAppend, Path: in.table.Location,
+		Options: maps.Clone(in.relation.Options), Partitions: in.relation.Partitions,
+	}
+	maps.Copy(spec.Options, in.options)
+	if in.overwrite {
+		spec.Mode = plan.SaveOverwrite
+		if len(in.fixed) > 0 || in.dynamic() {
+			spec.Options[overwriteOption] = "dynamic"
+		}
+	}
+	if err := in.format.Write(ctx, sc.files, spec, checked(r.Rows, in.relation.Schema)); err != nil {
+		return nil, err
+	}
+	return &Result{Schema: plan.Struct(), Rows: empty().Rows, Observed: r.Observed}, nil
+}
+
+// overwriteOption limits an overwrite to the partitions that get rows.
+const overwriteOption = "partitionOverwriteMode"
+
+func (in *insertion) dynamic() bool {
+	mode, ok := in.options.Get(overwriteOption)
+	if !ok {
+		mode = in.scope.conf.value(overwriteKey)
+	}
+	return strings.EqualFold(mode, "dynamic") && len(in.relation.Partitions) > 0
+}
+
+// readsTable reports whether a resolved plan scans a table.
+func readsTable(n plan.Node, id plan.TableID) bool {
+	return !plan.WalkNodes(n, func(m plan.Node) bool {
+		scan, ok := m.(*plan.Scan)
+		return !ok || scan.Relation.Table == nil || *scan.Relation.Table != id
+	})
+}

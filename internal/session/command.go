@@ -1,0 +1,87 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// handler runs the commands of one type.
+type handler struct {
+	of     reflect.Type
+	schema func(plan.Command) plan.Type
+	run    func(context.Context, *Session, plan.Command) (*Result, error)
+}
+
+// handlers lists every command that a session executes, sorted by name.
+func handlers() []handler {
+	return []handler{
+		on(catalogCallSchema, catalogCall),
+		on(nothing, createCatalog),
+		on(nothing, createSchema),
+		on(nothing, createTable),
+		on(nothing, createView),
+		on(nothing, createVolume),
+		on(describeSchema, describe),
+		on(nothing, dropCatalog),
+		on(nothing, dropSchema),
+		on(nothing, dropTable),
+		on(nothing, dropVolume),
+		on(explainSchema, explain),
+		on(nothing, insert),
+		on(nothing, noOp),
+		on(nothing, reset),
+		on(setSchema, set),
+		on(showSchema, show),
+		on(nothing, startStream),
+		on(nothing, use),
+		on(nothing, write),
+	}
+}
+
+// on makes the entry of a command's type.
+func on[C plan.Command](schema func(C) plan.Type, run func(context.Context, *Session, C) (*Result, error)) handler {
+	return handler{
+		of:     reflect.TypeFor[C](),
+		schema: func(c plan.Command) plan.Type { return schema(c.(C)) },
+		run: func(ctx context.Context, s *Session, c plan.Command) (*Result, error) {
+			return run(ctx, s, c.(C))
+		},
+	}
+}
+
+// nothing is the schema of commands that answer nothing.
+func nothing[C plan.Command](C) plan.Type { return plan.Struct() }
+
+// handlersByType is the list as a table, made once for an engine.
+func handlersByType() map[reflect.Type]handler {
+	table := map[reflect.Type]handler{}
+	for _, h := range handlers() {
+		table[h.of] = h
+	}
+	return table
+}
+
+func (e *Engine) handlerOf(c plan.Command) handler {
+	h, ok := e.handlers[reflect.TypeOf(c)]
+	if !ok {
+		panic(fmt.Sprintf("%T has no handler", c))
+	}
+	return h
+}
+
+// schemaOf is the schema of a command's answer.
+func (e *Engine) schemaOf(c plan.Command) plan.Type { return e.handlerOf(c).schema(c) }
+
+// Command executes a command; its rows are made when it returns.
+func (s *Session) Command(ctx context.Context, c plan.Command) (*Result, error) {
+	return s.engine.handlerOf(c).run(ctx, s, c)
+}
+
+func text(name string) plan.Field { return plan.Field{Name: name, Type: plan.String} }
+
+func nullText(name string) plan.Field { return plan.Col(name, plan.String) }
+
+func yesNo(name string) plan.Field { return plan.Field{Name: name, Type: plan.Boolean} }

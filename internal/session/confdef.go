@@ -1,0 +1,121 @@
+package session
+
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed spark_confs.tsv
+var confTable string
+
+// confDef is one key of Spark 4.3.0, as the table's own header explains it.
+type confDef struct {
+	key, kind, typ string
+	flags          string
+	get            string // what an unset key answers; see noValue and notFound
+	def            string
+	fallback       string
+	alternatives   []string
+	check          string
+}
+
+// Cells that stand for no text.
+const (
+	noValue  = `\N` // the key is known and has no value
+	notFound = `\E` // asking for the key fails
+)
+
+const (
+	kindSQL     = "sql"
+	kindCore    = "core"
+	kindRemoved = "removed"
+)
+
+func (d *confDef) static() bool     { return strings.Contains(d.flags, "s") }
+func (d *confDef) modifiable() bool { return strings.Contains(d.flags, "m") }
+func (d *confDef) public() bool     { return strings.Contains(d.flags, "p") }
+
+// registry is every key by name, and in order.
+type registry struct {
+	byKey  map[string]*confDef
+	sorted []*confDef
+}
+
+var confRegistry = sync.OnceValue(func() *registry {
+	r := &registry{byKey: make(map[string]*confDef, 1600)}
+	unescape := strings.NewReplacer(`\\`, `\`, `\t`, "\t", `\n`, "\n")
+	for line := range strings.Lines(confTable) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || len(cells) != 9 {
+			continue
+		}
+		for i, c := range cells {
+			if c != noValue && c != notFound {
+				cells[i] = unescape.Replace(c)
+			}
+		}
+		d := &confDef{
+			key: cells[0], kind: cells[1], typ: cells[2], flags: cells[3], get: cells[4], def: cells[5],
+			fallback: cells[6], check: cells[8],
+		}
+		if cells[7] != "" {
+			d.alternatives = strings.Split(cells[7], ",")
+		}
+		r.byKey[d.key] = d
+		r.sorted = append(r.sorted, d)
+	}
+	for _, d := range weirConfs() {
+		r.byKey[d.key] = d
+		r.sorted = append(r.sorted, d)
+	}
+	slices.SortFunc(r.sorted, func(a, b *confDef) int { return strings.Compare(a.key, b.key) })
+	return r
+})
+
+// weirPrefix begins weir's own keys; unknown ones are refused.
+const weirPrefix = "weir."
+
+// onReleaseKey says what becomes of a session's queries when it is released.
+const onReleaseKey = "weir.session.onRelease"
+
+// weirConfs are weir's own keys.
+func weirConfs() []*confDef {
+	return []*confDef{{
+		key: onReleaseKey, kind: kindSQL, typ: "string", flags: "mp", get: "stop", def: "stop",
+		check: "options:stop, detach",
+	}}
+}
+
+// nearestKey is the known weir key that is most like the given one.
+func nearestKey(key string) string {
+	best, distance := "", -1
+	for _, d := range weirConfs() {
+		if n := editDistance(d.key, key); distance < 0 || n < distance {
+			best, distance = d.key, n
+		}
+	}
+	return best
+}
+
+// editDistance is the number of bytes to add, drop or change between two texts.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// accepts checks a value as Spark does when a key is set.
+func (d *confDef) accepts(value string) error {
+	number, isNumber, err := d.parse(value)
+	if err != nil {
+		return err
+	}
+	if d.key == zoneKey {
+		return checkZone(value)
+	}
+	rule, rest, _ := strings.Cut(d.check, ":")
+	switch rule {
+	case "options":
+		for option := range strings.SplitSeq(rest, ", ") {
+			if strings.EqualFold(option, value) {
+				return nil
+			}
+		}
+		return confError("OUT_OF_RANGE_OF_OPTIONS", d.key, value,
+			"it must be one of "+rest+".", "confOptions", rest)
+	case "range":
+		if isNumber {
+			return d.inRange(value, number, rest)
+		}
+	}
+	return nil
+}
+
+func (d *confDef) inRange(value string, number float64, bounds string) error {
+	low, high, _ := strings.Cut(bounds, "..")
+	if n, err := strconv.ParseFloat(low, 64); err == nil && number < n {
+		return d.requirement(value, "must be at least "+low)
+	}
+	if n, err := strconv.ParseFloat(high, 64); err == nil && number > n {
+		return d.requirement(value, "must be at most "+high)
+	}
+	return nil
+}
+
+func (d *confDef) requirement(value, must string) error {
+	return confError("REQUIREMENT", d.key, value, "it "+must+".", "confRequirement", must)
+}
+
+func confError(sub, key, value, why string, more ...string) *plan.Error {
+	args := append([]string{"confName", key, "confValue", value}, more...)
+	return plan.NewError(plan.ClassIllegal, "INVALID_CONF_VALUE."+sub,
+		"The value '"+value+"' does not suit the setting "+key+": "+why, args...)
+}
+
+func checkZone(value string) error {
+	if _, err := codec.Zone(value); err != nil {
+		return confError("TIME_ZONE", zoneKey, value, "there is no such time zone.")
+	}
+	return nil
+}
+
+// parse reads a value of the key's type; number is what ranges are about, in
+// the type's own unit.
+func (d *confDef) parse(value string) (number float64, isNumber bool, err error) {
+	text := strings.TrimSpace(value)
+	ok := true
+	unit, isTime := strings.CutPrefix(d.typ, "time in ")
+	size, isSize := strings.CutPrefix(d.typ, "bytes in ")
+	switch {
+	case isTime:
+		number, ok = parseSuffixed(text, timeUnits, timeUnits[unitSuffix[unit]])
+	case isSize:
+		number, ok = parseSuffixed(text, sizeUnits, sizeUnits[unitSuffix[size]])
+	case d.typ == "boolean":
+		return 0, false, d.mismatch(value, strings.EqualFold(text, "true") || strings.EqualFold(text, "false"))
+	case d.typ == "int":
+		number, ok = parseInteger(text, 32)
+	case d.typ == "long":
+		number, ok = parseInteger(text, 64)
+	case d.typ == "double":
+		number, ok = codec.ParseDouble(text)
+	case d.typ == "decimal":
+		var r big.Rat
+		_, ok = r.SetString(text)
+	default:
+		return 0, false, nil
+	}
+	return number, true, d.mismatch(value, ok)
+}
+
+func (d *confDef) mismatch(value string, ok bool) error {
+	if ok {
+		return nil
+	}
+	return confError("TYPE_MISMATCH", d.key, value, "it must be of the type "+d.typ+".", "confType", d.typ)
+}
+
+func parseInteger(text string, bits int) (float64, bool) {
+	n, err := strconv.ParseInt(text, 10, bits)
+	return float64(n), err == nil
+}
+
+// The suffixes of times, in nanoseconds, and of sizes, in bytes.
+var (
+	timeUnits = map[string]float64{
+		"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "min": 60e9, "h": 3600e9, "d": 86400e9,
+	}
+	sizeUnits = map[string]float64{
+		"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30,
+		"t": 1 << 40, "tb": 1 << 40, "p": 1 << 50, "pb": 1 << 50,
+	}
+	unitSuffix = map[string]string{
+		"NANOSECONDS": "ns", "MILLISECONDS": "ms", "SECONDS": "s", "MINUTES": "m",
+		"BYTE": "b", "KiB": "k", "MiB": "m",
+	}
+)
+
+// parseSuffixed reads a whole number with or without a unit and gives it in
+// the unit own.
+func parseSuffixed(text string, units map[string]float64, own float64) (float64, bool) {
+	text = strings.ToLower(text)
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
+	unit := own
+	if suffix := text[len(digits):]; suffix != "" {
+		known, ok := units[suffix]
+		if !ok {
+			return 0, false
+		}
+		unit = known
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	in := float64(n) * unit
+	if math.Abs(in) > math.MaxInt64*own {
+		return 0, false
+	}
+	return math.Trunc(in / own), true
+}

@@ -1,0 +1,325 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// deltaFormat is the default format of every catalog but spark_catalog.
+const deltaFormat = "delta"
+
+// newTable is a table about to be made.
+type newTable struct {
+	entry  catalog.Table
+	format *connector.Format
+	schema plan.Type
+	// rows is the query of CREATE TABLE AS; nil makes an empty table.
+	rows chunk.Rows
+}
+
+// formatOf finds the format of a table, the catalog's default when none is
+// named.
+func (sc *scope) formatOf(name string, id plan.TableID) (*connector.Format, error) {
+	if name == "" {
+		name = deltaFormat
+		if id.Catalog == catalog.SparkCatalog {
+			name = sc.conf.value(formatKey)
+		}
+	}
+	f, ok := sc.format(name)
+	if !ok {
+		return nil, noSuchFormat(name)
+	}
+	if f.Scan == nil || f.Write == nil {
+		return nil, notReadable(f)
+	}
+	return f, nil
+}
+
+// prepare checks what a table is to be.
+func (sc *scope) prepare(ctx context.Context, c *plan.CreateTable, id plan.TableID) (*newTable, error) {
+	f, err := sc.formatOf(c.Format, id)
+	if err != nil {
+		return nil, err
+	}
+	options := maps.Clone(c.Options)
+	location := c.Location
+	if p, ok := options.Get("path"); ok && location == "" {
+		location = p
+		maps.DeleteFunc(options, func(k, _ string) bool { return strings.EqualFold(k, "path") })
+	}
+	t := &newTable{format: f, schema: c.Schema, entry: catalog.Table{
+		ID: id, Format: f.Name, Partitions: c.Partitions, Comment: c.Comment, Options: options,
+		Properties: c.Properties, CreatedMs: sc.eval.Now / 1000,
+	}}
+	if location != "" {
+		place, err := sc.session.engine.files.Resolve(location)
+		if err != nil {
+			return nil, err
+		}
+		t.entry.Location, t.entry.External = place.Path, true
+	}
+	if len(t.schema.Fields) == 0 {
+		if err := sc.inferSchema(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return t, sc.checkColumns(t)
+}
+
+// inferSchema asks the files at a table's location what columns they have.
+func (sc *scope) inferSchema(ctx context.Context, t *newTable) error {
+	if t.entry.Location == "" || t.format.Describe == nil {
+		return plan.AnalysisError("UNABLE_TO_INFER_SCHEMA",
+			"A table without columns needs a location that has some.", "format", t.format.Name)
+	}
+	found, err := t.format.Describe(ctx, sc.files, &plan.Read{
+		Format: t.format.Name, Options: t.entry.Options, Paths: []string{t.entry.Location},
+	})
+	if err != nil {
+		return err
+	}
+	t.schema, t.entry.Partitions = found.Schema, found.Partitions
+	return nil
+}
+
+// checkColumns checks names and puts the partition columns last, which is where
+// files have them.
+func (sc *scope) checkColumns(t *newTable) error {
+	if err := sc.distinctColumns(t.schema); err != nil {
+		return err
+	}
+	var partitions []plan.Field
+	for i, name := range t.entry.Partitions {
+		at := sc.column(t.schema, name)
+		if at < 0 {
+			return plan.AnalysisError("COLUMN_NOT_DEFINED_IN_TABLE",
+				fmt.Sprintf("the table has no column %s to partition by.", plan.Quote(name)),
+				"colType", "partition", "colName", plan.Quote(name),
+				"tableName", plan.QuoteParts(t.entry.ID.Parts()), "tableCols", quotedList(fieldNames(t.schema)))
+		}
+		t.entry.Partitions[i] = t.schema.Fields[at].Name
+		partitions = append(partitions, t.schema.Fields[at])
+	}
+	if n := len(partitions); n > 0 && n == len(t.schema.Fields) {
+		return plan.AnalysisError("ALL_PARTITION_COLUMNS_NOT_ALLOWED",
+			"A table needs a column that it is not partitioned by.")
+	}
+	if !selfDescribing(t.format.Name) {
+		rest := slices.DeleteFunc(slices.Clone(t.schema.Fields), func(f plan.Field) bool {
+			return slices.Contains(t.entry.Partitions, f.Name)
+		})
+		t.schema = plan.Struct(append(rest, partitions...)...)
+	}
+	t.entry.SchemaJSON = t.schema.JSON()
+	return nil
+}
+
+// column is the place of a column by name, -1 when there is none.
+func (sc *scope) column(schema plan.Type, name string) int {
+	exact := sc.conf.flag(caseKey)
+	return slices.IndexFunc(schema.Fields, func(f plan.Field) bool {
+		return f.Name == name || !exact && strings.EqualFold(f.Name, name)
+	})
+}
+
+// create makes a table: rows first, then the document (S2).
+func (sc *scope) create(ctx context.Context, t *newTable) error {
+	e := sc.session.engine
+	if !e.reserve(t.entry.ID) {
+		return tableExists(t.entry.ID)
+	}
+	defer e.free(t.entry.ID)
+	if e.find(t.entry.ID) != nil {
+		return tableExists(t.entry.ID)
+	}
+	if !t.entry.External {
+		dir := e.catalog.TableDir(t.entry.ID)
+		// Whatever stands there, a crash left it: the table has no document.
+		if err := e.fs.RemoveAll(dir); err != nil {
+			return fmt.Errorf("clean %s: %w", dir, err)
+		}
+		if _, err := e.catalog.MakeTableDir(t.entry.ID); err != nil {
+			return err
+		}
+		t.entry.Location = dir
+	} else if err := sc.checkPlace(ctx, t); err != nil {
+		return err
+	}
+	if err := sc.fill(ctx, t, plan.SaveAppend); err != nil {
+		return sc.undo(t, err)
+	}
+	if err := e.catalog.CreateTable(t.entry); err != nil {
+		return sc.undo(t, err)
+	}
+	return nil
+}
+
+// undo removes the rows of a managed table that was not made.
+func (sc *scope) undo(t *newTable, cause error) error {
+	if t.entry.External {
+		return cause
+	}
+	return errors.Join(cause, sc.session.engine.fs.RemoveAll(t.entry.Location))
+}
+
+// checkPlace refuses to write the rows of a query among files that are there.
+func (sc *scope) checkPlace(_ context.Context, t *newTable) error {
+	if t.rows == nil {
+		return nil
+	}
+	place, err := sc.session.engine.files.Resolve(t.entry.Location)
+	if err != nil {
+		return err
+	}
+	infos, err := place.FS.List(place.Path)
+	if err != nil && !vfs.NotFound(err) {
+		return err
+	}
+	for _, i := range infos {
+		if !strings.HasPrefix(i.Name, ".") {
+			return plan.AnalysisError("_LEGACY_ERROR_TEMP_1241",
+				"CREATE TABLE AS needs an empty place, and "+place.Text(place.Path)+" has files.",
+				"tablePath", place.Text(place.Path),
+				"config", "spark.sql.legacy.allowNonEmptyLocationInCTAS")
+		}
+	}
+	return nil
+}
+
+// fill writes a table's first rows. Formats that keep a log are told of an
+// empty table too; for the others a directory is enough.
+func (sc *scope) fill(ctx context.Context, t *newTable, mode plan.SaveMode) error {
+	rows := t.rows
+	if rows == nil {
+		if !selfDescribing(t.format.Name) {
+			return nil
+		}
+		rows = chunk.One()
+	}
+	options := maps.Clone(plan.Options(t.entry.Options))
+	if options == nil {
+		options = plan.Options{}
+	}
+	maps.Copy(options, t.entry.Properties)
+	if mode == plan.SaveOverwrite {
+		options["overwriteSchema"] = "true"
+	}
+	return t.format.Write(ctx, sc.files, connector.WriteSpec{
+		Schema: stored(t.schema), Mode: mode, Path: t.entry.Location, Options: options,
+		Partitions: t.entry.Partitions,
+	}, rows)
+}
+
+// replace makes a table in the place of another. A table with a log gets a new
+// version of itself; the rows of any other go to a fresh directory, and the
+// document says which one counts.
+func (sc *scope) replace(ctx context.Context, old *catalog.Table, t *newTable) error {
+	e := sc.session.engine
+	if !e.reserve(old.ID) {
+		return tableExists(old.ID)
+	}
+	defer e.free(old.ID)
+	inPlace := old.External || selfDescribing(t.format.Name) && t.format.Name == old.Format
+	if inPlace {
+		t.entry.Location, t.entry.External = old.Location, old.External
+		if err := sc.fill(ctx, t, plan.SaveOverwrite); err != nil {
+			return err
+		}
+		return e.catalog.ReplaceTable(t.entry)
+	}
+	t.entry.Location = e.catalog.TableDir(old.ID) + versionMark + newID()
+	if err := vfs.MkdirDurable(e.fs, t.entry.Location); err != nil {
+		return err
+	}
+	if err := sc.fill(ctx, t, plan.SaveAppend); err != nil {
+		return sc.undo(t, err)
+	}
+	if err := e.catalog.ReplaceTable(t.entry); err != nil {
+		return sc.undo(t, err)
+	}
+	return e.fs.RemoveAll(old.Location)
+}
+
+// versionMark separates a table's directory name from what tells the
+// directories of a replaced table apart. It occurs in no escaped name.
+const versionMark = "@"
+
+// sweepTables removes directories of replaced tables that a crash left and no
+// table points to.
+func (e *Engine) sweepTables() error {
+	used := map[string]bool{}
+	for _, c := range e.catalog.Catalogs() {
+		schemas, err := e.catalog.Schemas(c)
+		if err != nil {
+			return err
+		}
+		for _, s := range schemas {
+			tables, err := e.catalog.Tables(c, s.Name)
+			if err != nil {
+				return err
+			}
+			for _, t := range tables {
+				used[t.Location] = true
+			}
+		}
+	}
+	return e.eachDir(path.Join(e.dir, "warehouse"), 3, func(dir string) error {
+		if strings.Contains(path.Base(dir), versionMark) && !used[dir] {
+			return e.fs.RemoveAll(dir)
+		}
+		return nil
+	})
+}
+
+// eachDir visits the directories depth levels below root.
+func (e *Engine) eachDir(root string, depth int, visit func(dir string) error) error {
+	if depth == 0 {
+		return visit(root)
+	}
+	infos, err := e.fs.List(root)
+	if vfs.NotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, i := range infos {
+		if !i.IsDir() {
+			continue
+		}
+		if err := e.eachDir(path.Join(root, i.Name), depth-1, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve keeps a table's name for one statement that makes or replaces it; it
+// reports false when another one has it.
+func (e *Engine) reserve(id plan.TableID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.making[id] {
+		return false
+	}
+	e.making[id] = true
+	return true
+}
+
+func (e *Engine) free(id plan.TableID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.making, id)
+}

@@ -1,0 +1,103 @@
+package session
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weir-dev/weir/internal/analyze"
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+func newID() string { return uuid.NewString() }
+
+// fold is a name as it is looked up: names do not differ by case.
+func fold(name string) string { return strings.ToLower(name) }
+
+// scope is what one statement sees of its session: the settings and the
+// instant of its start (S3).
+type scope struct {
+	session *Session
+	conf    *Conf
+	eval    *function.Env
+	files   *connector.Env
+}
+
+// Keys that are no settings of Spark and tell functions about the session.
+const (
+	currentCatalogKey = "weir.current.catalog"
+	currentSchemaKey  = "weir.current.database"
+	currentUserKey    = "weir.current.user"
+)
+
+// begin fixes what a statement sees.
+func (s *Session) begin() (*scope, error) {
+	conf := s.conf.frozen()
+	zone, err := codec.Zone(conf.value(zoneKey))
+	if err != nil {
+		return nil, err
+	}
+	catalogName, schema := s.current()
+	lookup := func(key string) string {
+		switch key {
+		case currentCatalogKey:
+			return catalogName
+		case currentSchemaKey:
+			return schema
+		case currentUserKey:
+			return s.user
+		}
+		return conf.value(key)
+	}
+	sc := &scope{session: s, conf: conf, eval: &function.Env{
+		ANSI: conf.flag(ansiKey), Zone: zone, Now: time.Now().UnixMicro(), Conf: lookup,
+	}}
+	sc.files = &connector.Env{
+		Files: s.engine.files, Eval: sc.eval, Conf: lookup, Parallelism: s.engine.parallelism,
+		Now: time.Now, Console: s.engine.options.Console,
+	}
+	return sc, nil
+}
+
+func (sc *scope) analyzer() *analyze.Analyzer {
+	return &analyze.Analyzer{
+		Names: names{sc}, Eval: sc.eval, IDs: sc.session.engine.ids, CaseSensitive: sc.conf.flag(caseKey),
+	}
+}
+
+// partitions is spark.sql.shuffle.partitions.
+func (sc *scope) partitions() int {
+	n, err := strconv.Atoi(strings.TrimSpace(sc.conf.value(partitionsKey)))
+	if err != nil || n < 1 {
+		return 0 // the default of exec
+	}
+	return n
+}
+
+// format finds a source or sink by name. The tables of memory sinks are read
+// as a format of their own.
+func (sc *scope) format(name string) (*connector.Format, bool) {
+	if name == memoryTable {
+		return &connector.Format{Name: memoryTable, Scan: sc.session.scanMemory}, true
+	}
+	return sc.session.engine.format(name)
+}
+
+// open yields the rows of a scan in a batch query.
+func (sc *scope) open(ctx context.Context, scan *plan.Scan) chunk.Rows {
+	f, ok := sc.format(scan.Relation.Format)
+	if !ok {
+		return chunk.Fail(noSuchFormat(scan.Relation.Format))
+	}
+	if f.Scan == nil {
+		return chunk.Fail(plan.Unsupported("Reading " + f.Name + " in a batch query"))
+	}
+	return f.Scan(ctx, sc.files, scan)
+}

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+const (
+	classTempExists      = "org.apache.spark.sql.catalyst.analysis.TempTableAlreadyExistsException"
+	classTableExists     = "org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException"
+	classNoSuchNamespace = "org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException"
+	classNoSuchCatalog   = "org.apache.spark.sql.connector.catalog.CatalogNotFoundException"
+)
+
+func noSuchFormat(name string) *plan.Error {
+	return plan.NewError(plan.ClassClassNotFound, "DATA_SOURCE_NOT_FOUND",
+		fmt.Sprintf("weir knows no format %q.", name), "provider", name)
+}
+
+// notStreamed refuses a format that cannot be streamed from or to; operator is
+// reading or writing.
+func notStreamed(format, operator string) *plan.Error {
+	return plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_2049",
+		fmt.Sprintf("The format %s does not support streamed %s.", format, operator),
+		"className", format, "operator", operator)
+}
+
+// singlePart refuses a name of more parts than spark_catalog has.
+func singlePart(parts []string) *plan.Error {
+	return plan.AnalysisError("REQUIRES_SINGLE_PART_NAMESPACE",
+		fmt.Sprintf("%s is no name of %s: it needs one schema and one name.",
+			plan.QuoteParts(parts), catalog.SparkCatalog),
+		"sessionCatalog", catalog.SparkCatalog, "identifier", plan.QuoteParts(parts))
+}
+
+func catalogNotFound(name string) *plan.Error {
+	return plan.NewError(classNoSuchCatalog, "CATALOG_NOT_FOUND",
+		fmt.Sprintf("There is no catalog %s.", plan.Quote(name)), "catalogName", plan.Quote(name))
+}
+
+func schemaNotFound(parts ...string) *plan.Error {
+	shown := plan.QuoteParts(parts)
+	return plan.NewError(classNoSuchNamespace, "SCHEMA_NOT_FOUND",
+		fmt.Sprintf("There is no schema %s.", shown), "schemaName", shown)
+}
+
+func tempViewExists(name []string) *plan.Error {
+	return plan.NewError(classTempExists, "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
+		fmt.Sprintf("There is a temporary view %s already.", plan.QuoteParts(name)),
+		"relationName", plan.QuoteParts(name))
+}
+
+func tableExists(id plan.TableID) *plan.Error {
+	return plan.NewError(classTableExists, "TABLE_OR_VIEW_ALREADY_EXISTS",
+		fmt.Sprintf("There is a table or view %s already.", plan.QuoteParts(id.Parts())),
+		"relationName", plan.QuoteParts(id.Parts()))
+}
+
+// tableOperation refuses what a table's format cannot do.
+func tableOperation(id plan.TableID, operation string) *plan.Error {
+	return plan.AnalysisError("UNSUPPORTED_FEATURE.TABLE_OPERATION",
+		fmt.Sprintf("%s cannot be done to the table %s.", operation, plan.QuoteParts(id.Parts())),
+		"tableName", plan.QuoteParts(id.Parts()), "operation", operation)
+}
+
+func columnExists(name string) *plan.Error {
+	return plan.AnalysisError("COLUMN_ALREADY_EXISTS",
+		fmt.Sprintf("The column %s occurs twice.", plan.Quote(name)), "columnName", plan.Quote(name))
+}

@@ -1,0 +1,173 @@
+package session
+
+import (
+	"context"
+	"maps"
+
+	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
+)
+
+// names answers what analysis asks about the world of one statement.
+type names struct{ sc *scope }
+
+// Table finds a temporary view, a table or view of the catalog, or files that
+// are read in place (parquet.`/path`), in this order.
+func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error) {
+	s := n.sc.session
+	if v := s.findView(t.Name); v != nil {
+		if t.Streaming && !v.streaming {
+			return nil, notAStream(t.Name)
+		}
+		return aliased(v.plan, t.Name), nil
+	}
+	id, idErr := s.tableID(t.Name)
+	if idErr == nil {
+		if found := s.engine.find(id); found != nil {
+			return n.entry(ctx, found, t)
+		}
+	}
+	if len(t.Name) == 2 {
+		if f, ok := n.sc.format(t.Name[0]); ok && f.Describe != nil {
+			return &plan.Read{
+				Format: f.Name, Options: t.Options, Paths: []string{t.Name[1]}, Streaming: t.Streaming,
+			}, nil
+		}
+	}
+	if idErr != nil {
+		return nil, idErr
+	}
+	e := catalog.TableNotFound(t.Name, s.queryPath())
+	e.Class = plan.ClassExtendedAnalysis
+	return nil, e.At(t.Origin)
+}
+
+// entry is a table or view of the catalog as a relation.
+func (n names) entry(ctx context.Context, t *catalog.Table, use *plan.NamedTable) (plan.Node, error) {
+	if t.IsView() {
+		return n.view(t)
+	}
+	relation, err := n.sc.relationOf(ctx, t, use)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Scan{Relation: *relation, Streaming: use.Streaming}, nil
+}
+
+// view reads the text of a view under the names it was made with.
+func (n names) view(t *catalog.Table) (plan.Node, error) {
+	parsed, err := sql.Parse(t.ViewText)
+	if err != nil {
+		return nil, err
+	}
+	b := &binder{session: n.sc.session, catalog: t.ViewCatalog, schema: t.ViewSchema}
+	bound := b.node(parsed)
+	schema, err := t.Schema()
+	if err != nil {
+		return nil, err
+	}
+	// The columns keep the names that they had when the view was made.
+	return plan.NewAlias(plan.NewRenameAll(bound, fieldNames(schema)), t.ID.Parts()...), nil
+}
+
+// relationOf is what a connector needs to read or write a table.
+func (sc *scope) relationOf(ctx context.Context, t *catalog.Table, use *plan.NamedTable) (*plan.Relation, error) {
+	options := plan.Options(maps.Clone(t.Options))
+	if options == nil {
+		options = plan.Options{}
+	}
+	if use != nil {
+		maps.Copy(options, use.Options)
+	}
+	schema, err := t.Schema()
+	if err != nil {
+		return nil, err
+	}
+	id := t.ID
+	r := &plan.Relation{
+		Format: t.Format, Schema: schema.AsNullable(), Partitions: t.Partitions, Options: options,
+		Table: &id,
+	}
+	if t.Location != "" {
+		r.Paths = []string{t.Location}
+	}
+	f, ok := sc.format(t.Format)
+	if !ok {
+		return nil, noSuchFormat(t.Format)
+	}
+	if !selfDescribing(t.Format) && len(schema.Fields) > 0 || f.Describe == nil {
+		return r, nil
+	}
+	read := &plan.Read{
+		Format: t.Format, Options: options, Paths: r.Paths, Streaming: use != nil && use.Streaming,
+	}
+	found, err := f.Describe(ctx, sc.files, read)
+	if err != nil {
+		return nil, err
+	}
+	found.Table = &id
+	return found, nil
+}
+
+// selfDescribing formats keep their schema with the rows, which may have
+// changed since the catalog learned it.
+func selfDescribing(format string) bool { return format == deltaFormat }
+
+// Relation finds the schema of what a reader names.
+func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, error) {
+	m := *r
+	if m.Format == "" {
+		m.Format = n.sc.conf.value(formatKey)
+	}
+	f, ok := n.sc.format(m.Format)
+	if !ok {
+		return nil, noSuchFormat(m.Format)
+	}
+	if m.Streaming && f.Source == nil {
+		return nil, notStreamed(f.Name, "reading")
+	}
+	if f.Describe == nil {
+		return nil, notReadable(f)
+	}
+	m.Format = f.Name
+	if p, ok := m.Options.Get("path"); ok && len(m.Paths) == 0 {
+		m.Paths = []string{p}
+	}
+	return f.Describe(ctx, n.sc.files, &m)
+}
+
+func notReadable(f *connector.Format) *plan.Error {
+	return plan.AnalysisError("_LEGACY_ERROR_TEMP_1135",
+		"The format "+f.Name+" cannot be read.", "className", f.Name)
+}
+
+// Cached finds a frame that the session keeps by id.
+func (n names) Cached(id string) (plan.Node, error) {
+	s := n.sc.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.cached[id]; found != nil {
+		return found, nil
+	}
+	return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND",
+		"The session keeps no frame "+id+".", "dfId", id, "sessionId", s.id)
+}
+
+// Function finds a function that the session registered.
+func (n names) Function(name string) *plan.PythonUDF {
+	s := n.sc.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.functions[fold(name)]
+}
+
+// SearchPath is the list of namespaces that errors about unknown names show.
+func (n names) SearchPath() string { return n.sc.session.queryPath() }
+
+func notAStream(name []string) *plan.Error {
+	quoted := plan.QuoteIfNeeded(name[len(name)-1])
+	return plan.AnalysisError("_LEGACY_ERROR_TEMP_1008",
+		"The view "+quoted+" is no stream; read it with spark.read.table.", "quoted", quoted)
+}

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+
+	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/stream"
+)
+
+// Session is the state of one client. Any goroutine may call it.
+type Session struct {
+	engine    *Engine
+	user, id  string
+	conf      *Conf
+	bus       *monitor.Bus
+	artifacts *Artifacts
+	queries   queryList
+
+	mu        sync.Mutex
+	catalog   string // current names
+	schema    string
+	views     map[string]*view // by lower-case name
+	cached    map[string]plan.Node
+	marked    map[string]bool // tables that CACHE TABLE named
+	functions map[string]*plan.PythonUDF
+	memories  map[string]*stream.Query // of memory sinks with a view, by run id
+}
+
+// NewSession makes a session with the server's settings.
+func (e *Engine) NewSession(userID, sessionID string) *Session {
+	s := &Session{
+		engine: e, user: userID, id: sessionID, conf: newConf(e.base), bus: monitor.NewBus(),
+		artifacts: newArtifacts(e.fs, e.tempDir("artifacts")),
+		catalog:   catalog.SparkCatalog, schema: catalog.DefaultSchema,
+		views: map[string]*view{}, cached: map[string]plan.Node{}, marked: map[string]bool{},
+		functions: map[string]*plan.PythonUDF{}, memories: map[string]*stream.Query{},
+	}
+	if name := s.conf.value(defaultCatalog); e.catalog.HasCatalog(name) {
+		s.catalog = name
+	}
+	e.enter(s)
+	return s
+}
+
+func (e *Engine) enter(s *Session) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions[s] = true
+}
+
+// Clone makes a session that begins with this one's settings, current names,
+// temporary views, functions, cached frames and artifacts, and shares none.
+func (s *Session) Clone(sessionID string) *Session {
+	c := s.engine.NewSession(s.user, sessionID)
+	c.conf = s.conf.clone()
+	c.artifacts.inherit(s.artifacts)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.catalog, c.schema = s.catalog, s.schema
+	c.views, c.cached = maps.Clone(s.views), maps.Clone(s.cached)
+	c.marked, c.functions = maps.Clone(s.marked), maps.Clone(s.functions)
+	c.memories = maps.Clone(s.memories)
+	return c
+}
+
+// Release ends the session: its queries are stopped, unless
+// weir.session.onRelease says detach, its bus ends and its files are removed.
+func (s *Session) Release(ctx context.Context) error {
+	var errs []error
+	if s.conf.value(onReleaseKey) != "detach" {
+		for _, q := range s.Streams() {
+			errs = append(errs, q.Stop(ctx))
+		}
+	}
+	s.bus.Close()
+	errs = append(errs, s.artifacts.remove())
+	s.engine.mu.Lock()
+	delete(s.engine.sessions, s)
+	s.engine.mu.Unlock()
+	return errors.Join(errs...)
+}
+
+// ID is the id that the client gave the session.
+func (s *Session) ID() string { return s.id }
+
+// UserID is the user of the session.
+func (s *Session) UserID() string { return s.user }
+
+// Conf is the session's settings.
+func (s *Session) Conf() *Conf { return s.conf }
+
+// Bus carries the events of the session's queries to its listeners.
+func (s *Session) Bus() *monitor.Bus { return s.bus }
+
+// Subscribe adds a listener to the bus.
+func (s *Session) Subscribe() *monitor.Subscription { return s.bus.Subscribe() }
+
+// Artifacts is the files that the client sent.
+func (s *Session) Artifacts() *Artifacts { return s.artifacts }
+
+// current is the names that unqualified tables are looked for in.
+func (s *Session) current() (catalogName, schema string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.catalog, s.schema
+}
+
+func (s *Session) setCurrent(catalogName, schema string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.catalog, s.schema = catalogName, schema
+}
+
+// RegisterFunction gives a Python function a name in SQL and expr().
+func (s *Session) RegisterFunction(f *plan.PythonUDF) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.functions[fold(f.Name)] = f
+}
+
+// PutCached keeps a frame that is not analysed under a new id, for a client
+// that will ask by it. Its names keep the meaning that they have now.
+func (s *Session) PutCached(n plan.Node) (id string) {
+	id, n = newID(), newBinder(s, true).node(n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cached[id] = n
+	return id
+}
+
+// DropCached forgets a frame; an unknown id is fine.
+func (s *Session) DropCached(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.cached, id)
+}
