@@ -66,10 +66,9 @@ func castText(t *testing.T, c recordedCast, zone *Offsets) (string, bool) {
 
 func typeOf(sql string) (plan.Type, error) {
 	name := strings.ToLower(sql)
-	for from, to := range map[string]string{"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"} {
-		if name == from {
-			name = to
-		}
+	spark := map[string]string{"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+	if long, ok := spark[name]; ok {
+		name = long
 	}
 	return plan.ParseTypeJSON(`"` + name + `"`)
 }

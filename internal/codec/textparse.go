@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"math/bits"
-	"time"
-)
+import "math/bits"
 
 // ParseDate reads a date as Spark casts it: [+-]yyyy[yyy][-[m]m[-[d]d]], with
 // anything behind a blank or a T after a whole date.
@@ -56,16 +53,17 @@ func dateDigits(part, digits int) bool {
 // 2024-1-2 3:4:5.6+01:00; zone is that of texts that name none. A time without
 // a date, as 3:04 and T3:04, is one of the day of now, in µs since 1970.
 func ParseTimestamp(text string, zone *Offsets, now int64) (int64, bool) {
+	if micros, ok := parsePlainTimestamp(text, zone); ok {
+		return micros, true
+	}
 	var s stamp
 	if !s.scan(text) {
 		return 0, false
 	}
 	if s.zoneID != "" {
-		named, err := s.zone()
-		if err != nil {
+		if zone = zone.named(s.zoneID); zone == nil {
 			return 0, false
 		}
-		zone = NewOffsets(named)
 	}
 	days := floorDiv(zone.Local(now), microsPerDay)
 	if !s.timeOnly {
@@ -80,6 +78,47 @@ func ParseTimestamp(text string, zone *Offsets, now int64) (int64, bool) {
 	}
 	second := days*secondsPerDay + clock/microsPerSecond
 	return toMicros(zone.instant(second), clock%microsPerSecond)
+}
+
+// parsePlainTimestamp reads the usual form yyyy-MM-ddTHH:mm:ss[.f…][Z] of a
+// valid time, with a T or a blank, and says false to anything else.
+func parsePlainTimestamp(s string, zone *Offsets) (int64, bool) {
+	if len(s) < 19 || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != ' ' ||
+		s[13] != ':' || s[16] != ':' {
+		return 0, false
+	}
+	year := two(s, 0)*100 + two(s, 2)
+	month, day := two(s, 5), two(s, 8)
+	hour, minute, second := two(s, 11), two(s, 14), two(s, 17)
+	days, ok := Days(year, month, day)
+	if year < 0 || !ok || uint(hour) > 23 || uint(minute) > 59 || uint(second) > 59 {
+		return 0, false
+	}
+	micros, n := 0, 19
+	if len(s) > 19 && s[19] == '.' {
+		unit := microsPerSecond / 10
+		for n = 20; n < len(s) && s[n] >= '0' && s[n] <= '9'; n++ {
+			micros += int(s[n]-'0') * unit
+			unit /= 10
+		}
+	}
+	local := days*secondsPerDay + int64(hour*3600+minute*60+second)
+	switch {
+	case n == len(s):
+		local = zone.instant(local)
+	case n+1 != len(s) || s[n] != 'Z':
+		return 0, false
+	}
+	return local*microsPerSecond + int64(micros), true
+}
+
+// two is the number of two digits at i, very negative when they are none.
+func two(s string, i int) int {
+	a, b := s[i]-'0', s[i+1]-'0'
+	if a > 9 || b > 9 {
+		return -1 << 20
+	}
+	return int(a)*10 + int(b)
 }
 
 // toMicros is an instant in µs, unless that overflows.
@@ -107,7 +146,7 @@ func ParseTimestampNTZ(text string, allowZone bool) (int64, bool) {
 		return 0, false
 	}
 	if s.zoneID != "" {
-		if _, err := s.zone(); err != nil || !allowZone {
+		if _, err := Zone(trimJava(s.zoneID)); err != nil || !allowZone {
 			return 0, false
 		}
 	}
@@ -124,8 +163,6 @@ type stamp struct {
 	zoneID   string
 	timeOnly bool
 }
-
-func (s *stamp) zone() (*time.Location, error) { return Zone(trimJava(s.zoneID)) }
 
 func (s *stamp) days() (int64, bool) { return Days(s.parts[0], s.parts[1], s.parts[2]) }
 

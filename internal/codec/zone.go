@@ -144,6 +144,28 @@ type Offsets struct {
 	loc      *time.Location
 	from, to int64 // seconds since 1970: the period [from, to) …
 	offset   int64 // … has this offset from UTC, in seconds
+
+	// others are the zones that texts named, so that a column of them finds
+	// each once; at most maxNamedZones.
+	others map[string]*Offsets
+}
+
+const maxNamedZones = 100
+
+// named is the converter of another zone, nil when there is none of that id.
+func (o *Offsets) named(id string) *Offsets {
+	if other, ok := o.others[id]; ok {
+		return other
+	}
+	var other *Offsets
+	if loc, err := Zone(trimJava(id)); err == nil {
+		other = NewOffsets(loc)
+	}
+	if o.others == nil || len(o.others) == maxNamedZones {
+		o.others = map[string]*Offsets{}
+	}
+	o.others[strings.Clone(id)] = other
+	return other
 }
 
 // NewOffsets makes the converter of a zone.

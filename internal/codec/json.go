@@ -1,0 +1,437 @@
+package codec
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// ParseMode says what happens to records that are not of the schema.
+type ParseMode uint8
+
+// The modes; any other word means Permissive, as in Spark.
+const (
+	Permissive ParseMode = iota
+	DropMalformed
+	FailFast
+)
+
+// JSONOptions are the options of Spark's JSON source and functions.
+type JSONOptions struct {
+	Mode               ParseMode
+	CorruptColumn      string // default _corrupt_record
+	LineSep            string // default: \n, \r\n and \r
+	MultiLine          bool   // a file is one record
+	Encoding           string // default: UTF-8
+	DateFormat         string // patterns; default: what casts read
+	TimestampFormat    string
+	TimestampNTZFormat string
+	Fallback           bool           // try casts after a pattern failed
+	Zone               *time.Location // default UTC
+	Now                int64          // µs since 1970, for times without a date
+
+	// Function is the behaviour of from_json: the text is already decoded, an
+	// array is not a list of rows, and a string column prints numbers anew.
+	Function bool
+
+	// What schema inference does.
+	PrimitivesAsString, PrefersDecimal, DropFieldIfAllNull, InferTimestamp bool
+
+	AllowComments, AllowUnquotedNames, NoSingleQuotes, AllowLeadingZeros bool
+	NoNonNumeric, AllowBackslashAny, AllowControlChars                   bool
+
+	// What the writer does.
+	KeepNulls bool // ignoreNullFields=false
+	Pretty    bool
+}
+
+// JSONOptionsOf reads reader or writer options. Unknown ones are ignored.
+func JSONOptionsOf(from plan.Options, zone *time.Location, now int64) (JSONOptions, error) {
+	o := JSONOptions{Zone: zone, Now: now}
+	text := optionReader{from: from}
+	o.CorruptColumn = text.get("columnNameOfCorruptRecord")
+	o.LineSep = text.get("lineSep")
+	o.Encoding = text.get("encoding")
+	if o.Encoding == "" {
+		o.Encoding = text.get("charset")
+	}
+	o.DateFormat = text.get("dateFormat")
+	o.TimestampFormat = text.get("timestampFormat")
+	o.TimestampNTZFormat = text.get("timestampNTZFormat")
+	o.Mode = ParseModeOf(text.get("mode"))
+	for name, to := range map[string]*bool{
+		"multiLine": &o.MultiLine, "enableDateTimeParsingFallback": &o.Fallback,
+		"primitivesAsString": &o.PrimitivesAsString, "prefersDecimal": &o.PrefersDecimal,
+		"dropFieldIfAllNull": &o.DropFieldIfAllNull, "inferTimestamp": &o.InferTimestamp,
+		"allowComments": &o.AllowComments, "allowUnquotedFieldNames": &o.AllowUnquotedNames,
+		"allowNumericLeadingZeros": &o.AllowLeadingZeros, "pretty": &o.Pretty,
+		"allowBackslashEscapingAnyCharacter": &o.AllowBackslashAny,
+		"allowUnquotedControlChars":          &o.AllowControlChars,
+	} {
+		text.flag(name, to, false)
+	}
+	for name, to := range map[string]*bool{
+		"allowSingleQuotes": &o.NoSingleQuotes, "allowNonNumericNumbers": &o.NoNonNumeric,
+		"ignoreNullFields": &o.KeepNulls,
+	} {
+		text.flag(name, to, true)
+	}
+	if id := text.get("timeZone"); id != "" && text.err == nil {
+		o.Zone, text.err = Zone(id)
+	}
+	return o, text.err
+}
+
+// ParseModeOf is the mode of an option's text.
+func ParseModeOf(text string) ParseMode {
+	switch strings.ToUpper(text) {
+	case "DROPMALFORMED":
+		return DropMalformed
+	case "FAILFAST":
+		return FailFast
+	default:
+		return Permissive
+	}
+}
+
+// optionReader reads options and keeps the first mistake.
+type optionReader struct {
+	from plan.Options
+	err  error
+}
+
+func (r *optionReader) get(name string) string {
+	v, _ := r.from.Get(name)
+	return v
+}
+
+// flag stores an option that is true or false, or its opposite.
+func (r *optionReader) flag(name string, to *bool, inverse bool) {
+	v, ok := r.from.Get(name)
+	if !ok {
+		return
+	}
+	on := strings.EqualFold(v, "true")
+	if !on && !strings.EqualFold(v, "false") && r.err == nil {
+		r.err = plan.IllegalArgument("For input string: %q (option %s is true or false)", v, name)
+	}
+	*to = on != inverse
+}
+
+// DefaultCorruptColumn is where malformed records go.
+const DefaultCorruptColumn = "_corrupt_record"
+
+// JSONReader turns JSON records into rows of a schema. It belongs to one
+// goroutine.
+type JSONReader struct {
+	schema  plan.Type
+	opts    JSONOptions
+	d       jsonDecoder
+	corrupt int // its column, -1 without one
+	bound   *chunk.Chunk
+}
+
+// jsonDecoder decodes records into the vectors that its nodes are bound to.
+type jsonDecoder struct {
+	jsonScanner
+	root     *jsonNode
+	function bool // see anyText
+	zone     *Offsets
+	now      int64
+
+	datePattern, stampPattern, ntzPattern *Pattern
+	fallback                              bool
+	printed                               []byte // scratch of anyText
+}
+
+// NewJSONReader compiles a schema: the columns that are wanted, whatever else
+// the records hold.
+func NewJSONReader(schema plan.Type, o JSONOptions) (*JSONReader, error) {
+	if err := jsonReadable(schema); err != nil {
+		return nil, err
+	}
+	if o.CorruptColumn == "" {
+		o.CorruptColumn = DefaultCorruptColumn
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	r := &JSONReader{schema: schema, opts: o, corrupt: -1}
+	d := &r.d
+	d.jsonGrammar = jsonGrammar{
+		comments: o.AllowComments, unquotedNames: o.AllowUnquotedNames, singleQuotes: !o.NoSingleQuotes,
+		leadingZeros: o.AllowLeadingZeros, nonNumeric: !o.NoNonNumeric, backslashAny: o.AllowBackslashAny,
+		controlChars: o.AllowControlChars, replaceBadUTF8: o.Function || o.Encoding != "",
+	}
+	d.function = o.Function || o.Encoding != ""
+	d.zone, d.now, d.fallback = NewOffsets(o.Zone), o.Now, o.Fallback
+	d.root = newJSONNode(schema)
+	if at, ok := d.root.byName[o.CorruptColumn]; ok && !o.isValue(schema) {
+		if !schema.Fields[at].Type.IsString() {
+			return nil, plan.AnalysisError("INVALID_CORRUPT_RECORD_TYPE",
+				"The column "+o.CorruptColumn+" for malformed records must be a nullable string.",
+				"columnName", plan.Quote(o.CorruptColumn), "actualType", `"`+schema.Fields[at].Type.SQL()+`"`)
+		}
+		r.corrupt = int(at)
+		d.root.drop(at)
+	}
+	return r, d.compilePatterns(o)
+}
+
+func (o JSONOptions) isValue(schema plan.Type) bool { return schema.Kind != plan.KindStruct }
+
+// drop forgets a field of the record, which then is never read.
+func (n *jsonNode) drop(at int32) {
+	n.fields = append(n.fields[:at:at], n.fields[at+1:]...)
+	n.byName = map[string]int32{}
+	for i, f := range n.fields {
+		n.byName[n.typ.Fields[f.index].Name] = int32(i)
+	}
+}
+
+func (d *jsonDecoder) compilePatterns(o JSONOptions) error {
+	for text, to := range map[*string]**Pattern{
+		&o.DateFormat: &d.datePattern, &o.TimestampFormat: &d.stampPattern, &o.TimestampNTZFormat: &d.ntzPattern,
+	} {
+		if *text == "" {
+			continue
+		}
+		p, err := CompilePattern(*text, PatternUse{Parse: true, NTZ: to == &d.ntzPattern})
+		if err != nil {
+			return err
+		}
+		*to = p
+	}
+	return nil
+}
+
+// jsonReadable refuses the types that have no JSON form here.
+func jsonReadable(t plan.Type) error {
+	switch t.Kind {
+	case plan.KindStruct:
+		for _, f := range t.Fields {
+			if err := jsonReadable(f.Type); err != nil {
+				return err
+			}
+		}
+	case plan.KindArray, plan.KindMap:
+		return jsonReadable(*t.Elem)
+	case plan.KindVariant, plan.KindTime, plan.KindCalendar, plan.KindDayTime, plan.KindYearMonth:
+		return plan.Unsupported("reading " + t.SQL() + " from JSON")
+	}
+	return nil
+}
+
+// Schema is the schema of the rows.
+func (r *JSONReader) Schema() plan.Type { return r.schema }
+
+// Decode appends the rows of one record to a chunk of the schema: one, none
+// for blank text, or as many as an array has. A malformed record is a row of
+// what could be read, no row, or an error, as the mode says.
+func (r *JSONReader) Decode(record []byte, into *chunk.Chunk) error {
+	if r.bound != into {
+		r.bound = into
+		for _, f := range r.d.root.fields {
+			f.bind(into.Cols[f.index])
+		}
+	}
+	row := into.Rows
+	rows, bad := r.d.record(record, row, !r.opts.Function)
+	if bad == faultNone {
+		if r.corrupt >= 0 {
+			for range rows {
+				into.Cols[r.corrupt].AppendNull()
+			}
+		}
+		into.Rows += rows
+		return nil
+	}
+	if rows == 0 {
+		// Nothing of a record with broken syntax is kept.
+		for _, f := range r.d.root.fields {
+			truncate(f.out, row)
+		}
+	}
+	return r.malformed(record, into, rows, bad)
+}
+
+// jsonFault says why a record is malformed: a condition of FAILFAST.
+type jsonFault string
+
+const (
+	faultNone   jsonFault = ""
+	faultRecord jsonFault = "WITHOUT_SUGGESTION"
+	faultArray  jsonFault = "CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS"
+)
+
+func (r *JSONReader) malformed(record []byte, into *chunk.Chunk, rows int, fault jsonFault) error {
+	row := into.Rows
+	switch r.opts.Mode {
+	case DropMalformed:
+		for _, f := range r.d.root.fields {
+			truncate(f.out, row)
+		}
+		return nil
+	case FailFast:
+		err := r.failFast(record, row, rows, fault)
+		for _, f := range r.d.root.fields {
+			truncate(f.out, row)
+		}
+		return err
+	}
+	if rows == 0 {
+		rows = 1
+		r.d.root.fill(row)
+	}
+	if r.corrupt >= 0 {
+		for range rows {
+			into.Cols[r.corrupt].AppendBytes(bytes.ToValidUTF8(record, []byte("\ufffd")))
+		}
+	}
+	into.Rows += rows
+	return nil
+}
+
+func (r *JSONReader) failFast(record []byte, row, rows int, fault jsonFault) error {
+	bad := string(record)
+	if fault == faultRecord {
+		bad = "["
+		style := TextStyle{Zone: r.d.zone}
+		for i, f := range r.d.root.fields {
+			if i > 0 {
+				bad += ","
+			}
+			if rows == 0 {
+				bad += "null"
+			} else {
+				bad += string(style.AppendValue(nil, f.out, row))
+			}
+		}
+		bad += "]"
+	}
+	return plan.NewError(plan.ClassSpark, "MALFORMED_RECORD_IN_PARSING."+string(fault),
+		"A record is not of the schema and the parse mode is FAILFAST: "+bad+".",
+		"badRecord", bad, "failFastMode", "FAILFAST")
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// record decodes a record into rows from number row on. With a fault, rows are
+// those that could be read in part.
+func (d *jsonDecoder) record(b []byte, row int, arrays bool) (rows int, fault jsonFault) {
+	d.b, d.depth = bytes.TrimPrefix(b, byteOrderMark), 0
+	i := d.space(0)
+	switch {
+	case i >= len(d.b):
+		return 0, faultNone
+	case d.b[i] == '{':
+		next, result := d.object(d.root, i, row)
+		switch {
+		case next < 0:
+			return 0, faultRecord
+		case result != jsonWhole:
+			return 1, faultRecord
+		}
+		return 1, faultNone
+	case d.b[i] == '[' && arrays:
+		return d.recordArray(i, row)
+	case d.b[i] == '[':
+		return 0, faultArray
+	}
+	return 0, faultRecord
+}
+
+// recordArray decodes an array of records.
+func (d *jsonDecoder) recordArray(i, row int) (rows int, fault jsonFault) {
+	d.depth++
+	i = d.space(i + 1)
+	if i < len(d.b) && d.b[i] == ']' {
+		return 0, faultNone
+	}
+	for {
+		if i >= len(d.b) || d.b[i] != '{' {
+			return 0, faultRecord
+		}
+		next, result := d.object(d.root, i, row+rows)
+		if next < 0 {
+			return 0, faultRecord
+		}
+		rows++
+		if result != jsonWhole {
+			fault = faultRecord
+		}
+		i = d.space(next)
+		if i < len(d.b) && d.b[i] == ']' {
+			return rows, fault
+		}
+		if i = d.comma(i); i < 0 {
+			return 0, faultRecord
+		}
+	}
+}
+
+// maxRecordBytes bounds a line, and a file that is one record.
+const maxRecordBytes = 1 << 30
+
+// Read reads a file of records to its end, in chunks of at most
+// chunk.MaxRows rows, each newly made.
+func (r *JSONReader) Read(src io.Reader) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		out := newChunkWriter(r.schema, yield)
+		err := r.read(src, out)
+		switch {
+		case out.stopped:
+		case err != nil:
+			yield(nil, err)
+		default:
+			out.flush()
+		}
+	}
+}
+
+func (r *JSONReader) read(src io.Reader, out *chunkWriter) error {
+	src, err := decodeCharset(src, r.opts.Encoding, r.opts.MultiLine)
+	if err != nil {
+		return err
+	}
+	if r.opts.MultiLine {
+		record, err := readWhole(src)
+		if err != nil {
+			return err
+		}
+		return r.Decode(record, out.chunk)
+	}
+	lines := newLineReader(src, r.opts.LineSep)
+	for !out.stopped {
+		line, err := lines.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.Decode(line, out.chunk); err != nil {
+			return err
+		}
+		if out.chunk.Rows >= chunk.MaxRows {
+			out.flush()
+		}
+	}
+	return nil
+}
+
+func readWhole(src io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(src, maxRecordBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) > maxRecordBytes {
+		return nil, fmt.Errorf("a record is larger than %d bytes", maxRecordBytes)
+	}
+	return b, nil
+}
