@@ -25,18 +25,11 @@ func (b *budget) give(n int64) { b.used -= n }
 
 func outOfMemory(operator string, n int64, b *budget) *plan.Error {
 	left := max(0, b.limit-b.used)
-	return &plan.Error{
-		Class:     plan.ClassSpark,
-		Condition: "UNABLE_TO_ACQUIRE_MEMORY",
-		State:     "53200",
-		Args: map[string]string{
-			"requestedBytes": strconv.FormatInt(n, 10),
-			"receivedBytes":  strconv.FormatInt(left, 10),
-		},
-		Msg: fmt.Sprintf("The %s needs %d bytes more, but the query holds %d of %d.",
-			operator, n, b.used, b.limit),
-		Hint: "Reduce what it has to hold, or run with a larger memory budget.",
-	}
+	e := plan.NewError(plan.ClassSpark, "UNABLE_TO_ACQUIRE_MEMORY",
+		fmt.Sprintf("The %s needs %d bytes more, but the query holds %d of %d.", operator, n, b.used, b.limit),
+		"requestedBytes", strconv.FormatInt(n, 10), "receivedBytes", strconv.FormatInt(left, 10))
+	e.Hint = "Reduce what it has to hold, or run with a larger memory budget."
+	return e
 }
 
 // lease is what one operator holds of the budget, to be given back together.

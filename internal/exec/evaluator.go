@@ -191,12 +191,18 @@ func (ev *Evaluator) constant(i int) (*chunk.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w != nil || ev.set.steps[i].literal != nil {
+	if (w != nil || ev.set.steps[i].literal != nil) && vectorBytes(one) < wideBytes {
 		n = max(n, chunk.MaxRows)
 	}
-	ev.wide[i] = chunk.Gather(one, make([]int32, n))
+	if ev.wide[i], err = repeat("constant", one, make([]int32, n)); err != nil {
+		return nil, err
+	}
 	return ev.wide[i].Slice(0, ev.c.Rows), nil
 }
+
+// wideBytes is the size up to which a constant is repeated for more rows than
+// are needed at once.
+const wideBytes = 256
 
 func (ev *Evaluator) oneRow(i int) (*chunk.Vector, error) {
 	s := &ev.set.steps[i]

@@ -130,10 +130,12 @@ func (o *generateOp) columns() []*chunk.Vector {
 func (o *generateOp) emit(c *chunk.Chunk, rows []int32, made []*chunk.Vector, yield receiver) bool {
 	for from := 0; from < len(rows); from += chunk.MaxRows {
 		to := min(from+chunk.MaxRows, len(rows))
-		out := &chunk.Chunk{Rows: to - from, Part: c.Part}
-		for _, k := range o.keep {
-			out.Cols = append(out.Cols, chunk.Gather(c.Cols[k], rows[from:to]))
+		cols, err := pickRows("generator", c.Cols, o.keep, rows[from:to])
+		if err != nil {
+			yield(nil, err)
+			return false
 		}
+		out := &chunk.Chunk{Cols: cols, Rows: to - from, Part: c.Part}
 		for _, k := range o.pick {
 			out.Cols = append(out.Cols, made[k].Slice(from, to))
 		}

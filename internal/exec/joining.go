@@ -25,6 +25,7 @@ type joining struct {
 
 	c      *chunk.Chunk // the streamed chunk
 	met    []bool       // its rows that found a partner
+	past   int          // its rows below it are dealt with
 	left   []int32      // pairs not yet dealt with: streamed rows
 	right  []int32      // and built rows, -1 for none
 	failed error
@@ -137,7 +138,7 @@ func (j *joining) streamPast() error {
 }
 
 func (j *joining) streamed(c *chunk.Chunk) error {
-	j.c = c
+	j.c, j.past = c, 0
 	j.met = grow(j.met, c.Rows)
 	clear(j.met)
 	ids, err := j.lookUp(c)
@@ -149,14 +150,11 @@ func (j *joining) streamed(c *chunk.Chunk) error {
 		for i := range j.met {
 			j.met[i] = ids == nil && j.store.rows > 0 || ids != nil && ids[i] >= 0
 		}
-	} else if err := j.pair(ids); err != nil || j.stopped {
-		return err
+	} else if j.pair(ids); j.halted() {
+		return j.failed
 	}
-	switch {
-	case semi:
-		return j.passed(j.op.kind == plan.SemiJoin)
-	case j.op.outer && j.op.residual != nil:
-		return j.lonely()
+	if semi {
+		j.passed(j.op.kind == plan.SemiJoin)
 	}
 	return nil
 }
@@ -182,48 +180,36 @@ func (j *joining) lookUp(c *chunk.Chunk) ([]int32, error) {
 }
 
 // pair makes the pairs of the streamed chunk.
-func (j *joining) pair(ids []int32) error {
+func (j *joining) pair(ids []int32) {
 	for i := range j.c.Rows {
-		if ids == nil {
-			for row := range j.store.rows {
-				j.add(int32(i), int32(row))
-				if j.halted() {
-					return j.failed
-				}
+		switch {
+		case ids == nil:
+			for row := 0; row < j.store.rows && !j.halted(); row++ {
+				j.add(i, int32(row))
 			}
-		} else if ids[i] >= 0 {
-			for row := j.first[ids[i]]; row >= 0; row = j.next[row] {
-				j.add(int32(i), row)
-				if j.halted() {
-					return j.failed
-				}
+		case ids[i] >= 0:
+			for row := j.first[ids[i]]; row >= 0 && !j.halted(); row = j.next[row] {
+				j.add(i, row)
 			}
-		}
-		if j.op.outer && j.op.residual == nil && !j.partner(ids, i) {
-			j.add(int32(i), -1)
 		}
 	}
-	j.flush()
-	return j.failed
+	j.flush(j.c.Rows)
 }
 
 func (j *joining) halted() bool { return j.stopped || j.failed != nil }
 
-func (j *joining) partner(ids []int32, i int) bool {
-	return ids == nil && j.store.rows > 0 || ids != nil && ids[i] >= 0
-}
-
 // add notes a pair.
-func (j *joining) add(left, right int32) {
-	j.left, j.right = append(j.left, left), append(j.right, right)
+func (j *joining) add(left int, right int32) {
+	j.left, j.right = append(j.left, int32(left)), append(j.right, right)
 	if len(j.left) == chunk.MaxRows {
-		j.flush()
+		j.flush(left)
 	}
 }
 
-// flush tests and yields the pairs noted.
-func (j *joining) flush() {
-	if len(j.left) == 0 || j.halted() {
+// flush tests and yields the pairs noted. All pairs of the streamed rows below
+// upTo are among them or were dealt with before.
+func (j *joining) flush(upTo int) {
+	if j.halted() {
 		return
 	}
 	if j.failed = j.run.stopped(); j.failed != nil {
@@ -231,27 +217,48 @@ func (j *joining) flush() {
 	}
 	left, right := j.left, j.right
 	j.left, j.right = j.left[:0], j.right[:0]
-	if j.restEv != nil {
+	if j.restEv != nil && len(left) > 0 {
 		if left, right, j.failed = j.passing(left, right); j.failed != nil {
 			return
 		}
 	}
-	if j.op.residual != nil || j.matched != nil {
-		for k, i := range left {
-			j.met[i] = true
-			if j.matched != nil && right[k] >= 0 {
-				j.matched[right[k]] = true
-			}
+	for k, i := range left {
+		j.met[i] = true
+		if j.matched != nil {
+			j.matched[right[k]] = true
 		}
 	}
-	if j.op.kind != plan.SemiJoin && j.op.kind != plan.AntiJoin {
-		j.emit(left, right)
+	if j.op.kind == plan.SemiJoin || j.op.kind == plan.AntiJoin {
+		return
 	}
+	if j.op.outer {
+		left, right = j.withLonely(left, right, upTo)
+	}
+	j.emit(left, right)
+}
+
+// withLonely puts the streamed rows below upTo that met nobody among the pairs,
+// each in its place.
+func (j *joining) withLonely(left, right []int32, upTo int) (l, r []int32) {
+	k := 0
+	for ; j.past < upTo; j.past++ {
+		for k < len(left) && int(left[k]) <= j.past {
+			l, r = append(l, left[k]), append(r, right[k])
+			k++
+		}
+		if !j.met[j.past] {
+			l, r = append(l, int32(j.past)), append(r, -1)
+		}
+	}
+	return append(l, left[k:]...), append(r, right[k:]...)
 }
 
 // passing is the pairs for which the residual condition is true.
 func (j *joining) passing(left, right []int32) (l, r []int32, err error) {
-	pairs := j.columns(j.op.test, left, right)
+	pairs, err := j.columns(j.op.test, left, right)
+	if err != nil {
+		return nil, nil, err
+	}
 	ev := j.restEv
 	ev.begin(pairs)
 	sel, err := ev.filter(j.op.residual.outs[0], nil)
@@ -265,16 +272,19 @@ func (j *joining) passing(left, right []int32) (l, r []int32, err error) {
 }
 
 // columns is the columns of pairs, the left side's first.
-func (j *joining) columns(of pairColumns, left, right []int32) *chunk.Chunk {
-	stream := make([]*chunk.Vector, len(of.stream))
-	for i, k := range of.stream {
-		stream[i] = chunk.Gather(j.c.Cols[k], left)
+func (j *joining) columns(of pairColumns, left, right []int32) (*chunk.Chunk, error) {
+	stream, err := pickRows("join", j.c.Cols, of.stream, left)
+	if err != nil {
+		return nil, err
 	}
-	built := j.store.gather(of.built, right)
+	built, err := pickRows("join", j.store.cols, of.built, right)
+	if err != nil {
+		return nil, err
+	}
 	if j.op.flipped {
 		stream, built = built, stream
 	}
-	return &chunk.Chunk{Cols: append(stream, built...), Rows: len(left), Part: j.part()}
+	return &chunk.Chunk{Cols: append(stream, built...), Rows: len(left), Part: j.part()}, nil
 }
 
 func (j *joining) part() int {
@@ -285,27 +295,18 @@ func (j *joining) part() int {
 }
 
 func (j *joining) emit(left, right []int32) {
-	if len(left) == 0 {
-		return
-	}
-	j.stopped = !j.yield(j.columns(j.op.out, left, right), nil)
-}
-
-// lonely yields the streamed rows that met nobody.
-func (j *joining) lonely() error {
-	for i, met := range j.met {
-		if !met {
-			j.left, j.right = append(j.left, int32(i)), append(j.right, -1)
+	for len(left) > 0 && !j.halted() {
+		n := min(len(left), chunk.MaxRows)
+		c, err := j.columns(j.op.out, left[:n], right[:n])
+		if j.failed = err; err == nil {
+			j.stopped = !j.yield(c, nil)
 		}
+		left, right = left[n:], right[n:]
 	}
-	left, right := j.left, j.right
-	j.left, j.right = j.left[:0], j.right[:0]
-	j.emit(left, right)
-	return nil
 }
 
 // passed yields the streamed rows that met somebody, or that did not.
-func (j *joining) passed(met bool) error {
+func (j *joining) passed(met bool) {
 	sel := make(chunk.Sel, 0, j.c.Rows)
 	for i, m := range j.met {
 		if m == met {
@@ -313,30 +314,30 @@ func (j *joining) passed(met bool) error {
 		}
 	}
 	if len(sel) == 0 {
-		return nil
+		return
 	}
 	out := *pick(j.c, j.op.out.stream).Take(sel)
 	out.Part = j.part()
 	j.stopped = !j.yield(&out, nil)
-	return nil
 }
 
 // unmatched yields the built rows that met nobody, at the end of a full join.
 func (j *joining) unmatched() error {
 	j.c = chunk.Empty(plan.SchemaOf(j.op.stream.attrs))
+	var left, right []int32
 	for row, met := range j.matched {
 		if met {
 			continue
 		}
-		j.left, j.right = append(j.left, -1), append(j.right, int32(row))
-		if len(j.left) == chunk.MaxRows {
-			j.emit(j.left, j.right)
-			j.left, j.right = j.left[:0], j.right[:0]
-			if j.stopped {
-				return nil
-			}
+		left, right = append(left, -1), append(right, int32(row))
+		if len(left) == chunk.MaxRows {
+			j.emit(left, right)
+			left, right = left[:0], right[:0]
+		}
+		if j.halted() {
+			return j.failed
 		}
 	}
-	j.emit(j.left, j.right)
-	return nil
+	j.emit(left, right)
+	return j.failed
 }

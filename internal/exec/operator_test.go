@@ -384,3 +384,18 @@ func TestScansYieldWhatRunOpens(t *testing.T) {
 		t.Errorf("a limit reads too far: %d rows, %v", len(rows), err)
 	}
 }
+
+// Offsets count in 32 bits; what does not fit is refused, not cut.
+func TestTooLongTextIsRefused(t *testing.T) {
+	f := numbers(t, 0, 1024, 1, 1)
+	long := f.as(text(strings.Repeat("x", 4<<20)), "s")
+	one := relation(t, plan.Struct(plan.Col("s", plan.String)), row(strings.Repeat("y", 4<<20)))
+	cross := f.with(&plan.Join{Left: f.node, Right: one.node, Kind: plan.CrossJoin})
+	for name, g := range map[string]*frame{"constant": f.project(long), "join": cross} {
+		_, _, err := g.try(&Run{})
+		var mistake *plan.Error
+		if !errors.As(err, &mistake) || mistake.Condition != "UNABLE_TO_ACQUIRE_MEMORY" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -52,13 +52,16 @@ func (s *rowStore) addAll(rows chunk.Rows) error {
 	return nil
 }
 
-// gather is some columns of the given rows; a negative row is NULL throughout.
-func (s *rowStore) gather(ordinals []int, rows []int32) []*chunk.Vector {
+// pickRows is some columns of the given rows; a negative row is NULL throughout.
+func pickRows(operator string, cols []*chunk.Vector, ordinals []int, rows []int32) ([]*chunk.Vector, error) {
 	out := make([]*chunk.Vector, len(ordinals))
 	for i, k := range ordinals {
-		out[i] = chunk.Gather(s.cols[k], rows)
+		var err error
+		if out[i], err = repeat(operator, cols[k], rows); err != nil {
+			return nil, err
+		}
 	}
-	return out
+	return out, nil
 }
 
 // chunk is all columns of the given rows.

@@ -112,7 +112,7 @@ func evalSubquery(ev *Evaluator, i int, sel chunk.Sel) (*chunk.Vector, error) {
 	a := ev.run.answers[s.sub]
 	switch s.sub.node.Kind {
 	case plan.ScalarSubquery:
-		return chunk.Gather(a.value, make([]int32, ev.c.Rows)), nil
+		return repeat("subquery", a.value, make([]int32, ev.c.Rows))
 	case plan.ExistsSubquery:
 		return chunk.Repeat(a.exists, plan.Boolean, ev.c.Rows), nil
 	}
