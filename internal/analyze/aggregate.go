@@ -3,7 +3,6 @@ package analyze
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -13,6 +12,8 @@ type grouping struct {
 	in     plan.Node
 	groups []plan.Expr
 	list   []plan.Expr // the result, named
+	kind   plan.GroupKind
+	sets   [][]plan.Expr
 	origin *plan.Origin
 }
 
@@ -23,14 +24,10 @@ func (r *resolver) aggregate(n *plan.Aggregate) (plan.Node, error) {
 	}
 	x := r.over("Aggregate", in)
 	x.aliases = &lateral{}
-	switch n.Kind {
-	case plan.GroupPivot:
+	if n.Kind == plan.GroupPivot {
 		return r.pivot(x, n)
-	case plan.GroupBy:
-	default:
-		return r.groupingSets(x, n)
 	}
-	g := &grouping{origin: n.Origin}
+	g := &grouping{kind: n.Kind, origin: n.Origin}
 	if n.FromSQL {
 		if g.list, err = x.selectList(n.Exprs); err != nil {
 			return nil, err
@@ -47,6 +44,9 @@ func (r *resolver) aggregate(n *plan.Aggregate) (plan.Node, error) {
 			return nil, err
 		}
 		g.list = append(append([]plan.Expr{}, g.groups...), list...)
+	}
+	if g.sets, err = x.groupingSets(n.Sets, n.Exprs, g.list); err != nil {
+		return nil, err
 	}
 	g.in = x.exposed(in)
 	return r.grouped(g)
@@ -184,7 +184,10 @@ func (r *resolver) grouped(g *grouping) (plan.Node, error) {
 	for i, e := range g.groups {
 		groups[i] = unnamed(plainLateral(e))
 	}
-	layered := false
+	if err := r.checkMarks(g, groups); err != nil {
+		return nil, err
+	}
+	layered := g.kind != plan.GroupBy
 	for _, e := range g.list {
 		layered = layered || hasLateral(e) || hasGenerator(e)
 		if err := r.checkGrouped(e, groups, g); err != nil {
@@ -234,8 +237,17 @@ func (r *resolver) checkGrouped(e plan.Expr, groups []plan.Expr, g *grouping) er
 // layered splits an aggregation into an Aggregate of grouping expressions and
 // aggregate calls, and a select list over it.
 func (r *resolver) layered(g *grouping, groups []plan.Expr) (plan.Node, error) {
+	m := plan.NewAggregate(g.in, groups, nil)
+	m.FromSQL, m.Origin = true, g.origin
+	columns := groups
+	if g.kind != plan.GroupBy {
+		columns = r.spread(m, g)
+	}
 	var below []plan.Expr
 	replace := func(e plan.Expr) plan.Expr {
+		if i := indexOf(groups, e); i >= 0 {
+			e = columns[i]
+		}
 		if i := indexOf(below, e); i >= 0 {
 			return plan.ToAttribute(below[i])
 		}
@@ -251,9 +263,8 @@ func (r *resolver) layered(g *grouping, groups []plan.Expr) (plan.Node, error) {
 	for i, e := range g.list {
 		list[i] = overGroups(e, groups, replace)
 	}
-	m := plan.NewAggregate(g.in, groups, below)
-	m.FromSQL, m.Origin = true, g.origin
-	return r.projected(m, list)
+	m.Exprs = below
+	return r.projected(m, carryNames(g.list, list))
 }
 
 // overGroups replaces the grouping expressions and aggregate calls in an
@@ -277,15 +288,4 @@ func overGroups(e plan.Expr, groups []plan.Expr, replace func(plan.Expr) plan.Ex
 		list[i] = overGroups(c, groups, replace)
 	}
 	return e.WithChildren(list)
-}
-
-// groupingSets refuses, until it is built.
-func (r *resolver) groupingSets(x *exprs, n *plan.Aggregate) (plan.Node, error) {
-	words := [...]string{plan.GroupRollup: "ROLLUP", plan.GroupCube: "CUBE", plan.GroupSets: "GROUPING SETS"}
-	return nil, plan.Unsupported(words[n.Kind]).At(n.Origin)
-}
-
-// pivot refuses, until it is built.
-func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
-	return nil, plan.Unsupported(strings.ToUpper("pivot")).At(n.Origin)
 }

@@ -166,6 +166,35 @@ type shadow struct {
 	hidden []*plan.Attribute
 }
 
+// qualifiedOnly is the metadata of hidden columns that only a qualified name or
+// df.x finds, never a plain name. It stays inside of name lookup.
+const qualifiedOnly = "qualified access only"
+
+// marked are the columns of a shadow as name lookup sees them.
+func (n *shadow) marked() []*plan.Attribute {
+	out := make([]*plan.Attribute, len(n.hidden))
+	for i, a := range n.hidden {
+		b := *a
+		b.Metadata = qualifiedOnly
+		out[i] = &b
+	}
+	return out
+}
+
+// unmarked are hidden columns as they stand in a tree.
+func unmarked(attrs []*plan.Attribute) []*plan.Attribute {
+	out := make([]*plan.Attribute, len(attrs))
+	for i, a := range attrs {
+		out[i] = a
+		if a.Metadata == qualifiedOnly {
+			b := *a
+			b.Metadata = ""
+			out[i] = &b
+		}
+	}
+	return out
+}
+
 func (n *shadow) WithChildren(c []plan.Node) plan.Node {
 	return &shadow{plan.NewProject(c[0], n.Exprs...), n.hidden}
 }
@@ -175,14 +204,15 @@ func (n *shadow) WithChildren(c []plan.Node) plan.Node {
 func hiddenColumns(n plan.Node) []*plan.Attribute {
 	switch n := n.(type) {
 	case *shadow:
+		return n.marked()
+	case *fileScan:
 		return n.hidden
-	case *plan.Scan:
-		return metadataColumns(n)
 	case *tagged:
 		return hiddenColumns(n.input)
-	case *plan.SubqueryAlias:
-		return qualified(hiddenColumns(n.Input), n.Name)
-	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Watermark, *plan.Observe:
+	case *aliased:
+		return qualified(hiddenColumns(n.input), n.name)
+	case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Watermark,
+		*plan.Observe, *plan.Dedup, *plan.Generate:
 		return hiddenColumns(n.Children()[0])
 	case *plan.Join:
 		if n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin {
@@ -219,10 +249,8 @@ func expose(n plan.Node, want []*plan.Attribute) (plan.Node, bool) {
 	case *shadow:
 		in, ok := expose(n.Input, missing)
 		return plan.NewProject(in, withAttributes(n.Exprs, missing)...), ok
-	case *plan.Scan:
-		m := *n
-		m.Attrs = append(m.Attrs[:len(m.Attrs):len(m.Attrs)], missing...)
-		return &m, len(absent(metadataColumns(n), missing)) == 0
+	case *fileScan:
+		return n.showing(missing)
 	case *plan.Aggregate:
 		for _, a := range missing {
 			if indexOf(n.Group, a) < 0 {
@@ -235,7 +263,7 @@ func expose(n plan.Node, want []*plan.Attribute) (plan.Node, bool) {
 	case *plan.Join:
 		return exposeJoin(n, missing)
 	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Watermark, *plan.Observe,
-		*plan.Dedup, *plan.Generate, *plan.SubqueryAlias, *tagged:
+		*plan.Dedup, *plan.Generate, *aliased, *tagged:
 		in, ok := expose(n.Children()[0], missing)
 		return n.WithChildren([]plan.Node{in}), ok
 	default:

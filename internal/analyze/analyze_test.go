@@ -40,7 +40,12 @@ func (w *world) Relation(_ context.Context, r *plan.Read) (*plan.Relation, error
 	if r.Schema != nil {
 		schema = r.Schema.AsNullable()
 	}
-	return &plan.Relation{Format: r.Format, Schema: schema, Options: r.Options, Paths: r.Paths}, nil
+	out := &plan.Relation{Format: r.Format, Schema: schema, Options: r.Options, Paths: r.Paths}
+	if r.Format == "json" {
+		file := plan.Struct(plan.Field{Name: "file_name", Type: plan.String})
+		out.Metadata = []plan.Field{{Name: "_metadata", Type: file}}
+	}
+	return out, nil
 }
 
 func (w *world) Cached(id string) (plan.Node, error) { return w.cached[id], nil }

@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -93,9 +94,7 @@ func (x *exprs) lookup(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 	}
 	found, fields := x.scope.find(n.Parts)
 	if len(found) == 0 && x.hidden != nil {
-		if found, fields = x.hidden.find(n.Parts); len(found) == 1 {
-			x.used = append(x.used, absent(x.used, found)...)
-		}
+		found, fields = x.findHidden(n.Parts)
 	}
 	if len(found) > 0 {
 		return x.field(n, found, fields, top)
@@ -109,6 +108,22 @@ func (x *exprs) lookup(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 		return x.function(&plan.UnresolvedFunction{Name: []string{strings.ToLower(n.Parts[0])}, Origin: n.Origin})
 	}
 	return nil, errNotFound
+}
+
+// findHidden looks a name up among the hidden columns, and notes that the one
+// it finds must be shown.
+func (x *exprs) findHidden(parts []string) ([]*plan.Attribute, []string) {
+	found, fields := x.hidden.find(parts)
+	if len(parts)-len(fields) == 1 {
+		found = slices.DeleteFunc(slices.Clone(found), func(a *plan.Attribute) bool {
+			return a.Metadata == qualifiedOnly
+		})
+	}
+	found = unmarked(found)
+	if len(found) == 1 {
+		x.used = append(x.used, absent(x.used, found)...)
+	}
+	return found, fields
 }
 
 // bareFunctions are called without parentheses when no column has the name.
@@ -161,10 +176,11 @@ func (x *exprs) frameColumn(n *plan.UnresolvedAttribute, top bool) (plan.Expr, e
 	case hit == nil:
 		return nil, errNotFound
 	}
+	found := unmarked([]*plan.Attribute{hit.attr})
 	if x.hidden != nil && contains(x.hidden.attrs, hit.attr) && !contains(x.scope.attrs, hit.attr) {
-		x.used = append(x.used, absent(x.used, []*plan.Attribute{hit.attr})...)
+		x.used = append(x.used, absent(x.used, found)...)
 	}
-	return x.field(n, []*plan.Attribute{hit.attr}, hit.fields, top)
+	return x.field(n, found, hit.fields, top)
 }
 
 // frameHit is a column found below a tagged node, depth levels down.

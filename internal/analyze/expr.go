@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/function"
@@ -184,10 +185,16 @@ func (x *exprs) function(n *plan.UnresolvedFunction) (plan.Expr, error) {
 	if b.Args, err = in.arguments(n, name); err != nil {
 		return nil, err
 	}
+	if err := x.noGenerator(n, b.Args); err != nil {
+		return nil, err
+	}
 	if n.Filter != nil {
 		if b.Filter, err = in.condition(n.Filter, "FILTER", nil); err != nil {
 			return nil, err
 		}
+	}
+	if !builtin && isMark(name) {
+		return x.mark(n, b.Args)
 	}
 	if !builtin || def.Hidden {
 		if udf := x.Names.Function(name); udf != nil {
@@ -260,6 +267,25 @@ func (x *exprs) arguments(n *plan.UnresolvedFunction, name string) ([]plan.Expr,
 	return out, nil
 }
 
+// noGenerator refuses a function that yields rows among the arguments of
+// another.
+func (x *exprs) noGenerator(n *plan.UnresolvedFunction, args []plan.Expr) error {
+	if !slices.ContainsFunc(args, hasGenerator) {
+		return nil
+	}
+	call := &plan.UnresolvedFunction{Name: n.Name, Args: args, Distinct: n.Distinct}
+	if x.clause != "Project" && x.clause != "Aggregate" {
+		return outsideSelect("'" + x.clause + " " + x.sqlText(call))
+	}
+	return x.nestedGenerator(call)
+}
+
+// outsideSelect says that a generator stands where rows cannot be added.
+func outsideSelect(where string) *plan.Error {
+	return plan.AnalysisError("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
+		"a function that yields rows stands outside of SELECT.", "plan", where)
+}
+
 // counted is what count(*) counts.
 func (x *exprs) counted(star *plan.UnresolvedStar, distinct bool) ([]plan.Expr, error) {
 	switch {
@@ -280,7 +306,7 @@ func (x *exprs) notNested(agg *plan.AggregateCall) error {
 		if hasLateral(c) {
 			return plan.AnalysisError("UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC",
 				"an aggregate function cannot use a name that the same select list gives.",
-				"lca", lateralName(c), "aggFunc", x.sqlExpr(plainLateral(agg)))
+				"lca", lateralName(c), "aggFunc", x.sqlExpr(agg))
 		}
 		var inner *plan.AggregateCall
 		plan.Walk(c, func(e plan.Expr) bool {

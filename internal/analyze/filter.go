@@ -50,8 +50,7 @@ func (r *resolver) filtered(in plan.Node, condition plan.Expr, at *plan.Origin) 
 		return nil, r.aggregateInWhere(cond, at)
 	}
 	if hasGenerator(cond) {
-		return nil, plan.AnalysisError("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
-			"a function that yields rows stands outside of SELECT.", "plan", "'Filter "+r.sqlText(cond))
+		return nil, outsideSelect("'Filter " + r.sqlText(cond))
 	}
 	below := lift.input(x.exposed(in))
 	out, err := r.subqueryFilter(below, cond)
@@ -143,7 +142,7 @@ func (l *lifted) missing(n *plan.UnresolvedAttribute) (plan.Expr, error) {
 	node := l.x.inputs[0]
 	for {
 		children := node.Children()
-		if _, stop := node.(*plan.SubqueryAlias); stop || len(children) != 1 {
+		if _, stop := node.(*aliased); stop || len(children) != 1 {
 			return nil, errNotFound
 		}
 		node = children[0]

@@ -73,6 +73,9 @@ func outcome(w *world, n plan.Node) string {
 	if err != nil {
 		return err.Error()
 	}
+	if err := wellFormed(out); err != nil {
+		return err.Error()
+	}
 	var parts []string
 	for _, a := range out.Output() {
 		text := a.Name + " " + a.Of.Simple()
@@ -150,6 +153,12 @@ func TestColumnsOfDataFrames(t *testing.T) {
 			of(2, "id"), of(1, "id"), col("id")), "id int?, id int, id int"},
 		{"both keys of a full join", pick(20, using(21, emp, dept, plan.FullJoin, "id"),
 			of(2, "id"), of(1, "id"), col("id")), "id int?, id int?, id int?"},
+		{"the key that USING hides, by name, above a projection",
+			pick(20, pick(22, using(21, emp, tag(23, plan.NewAlias(dept, "d")), plan.InnerJoin, "id"), col("name")),
+				col("d.id")), "id int"},
+		{"which a plain name does not find",
+			pick(20, pick(22, using(21, emp, dept, plan.InnerJoin, "id"), col("name")), col("id")),
+			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
 		{"of an input of a union", pick(20, tag(21, &plan.SetOp{Inputs: []plan.Node{emp, emp}, All: true}),
 			of(1, "id")), notHere},
 		{"grouped by", pick(20, counts, of(1, "dept")), "dept int?"},
@@ -277,4 +286,23 @@ func TestScansOfOneStreamShareASource(t *testing.T) {
 	if fmt.Sprint(sources) != "[1 1 2]" || len(ids) != 3 {
 		t.Errorf("sources %v, %d columns", sources, len(ids))
 	}
+}
+
+func TestHiddenColumnsOfFiles(t *testing.T) {
+	schema := plan.Struct(plan.Col("id", plan.Int))
+	read := tag(1, &plan.Read{Format: "json", Schema: &schema, Streaming: true})
+	kept := filter(2, read, plan.Fn(">", col("id"), num(1)))
+	runFrames(t, []frameCase{
+		{"not in a star", pick(3, read, &plan.UnresolvedStar{}), "id int?"},
+		{"a field", pick(3, read, col("id"), col("_metadata.file_name")), "id int?, file_name string"},
+		{"all of it", pick(3, read, col("_metadata")), "_metadata struct<file_name:string>"},
+		{"through a filter", pick(3, kept, col("_metadata.file_name")), "file_name string"},
+		{"of the DataFrame", pick(3, kept, of(1, "_metadata.file_name")), "file_name string"},
+		{"through an alias", pick(3, plan.NewAlias(kept, "a"), col("a._metadata.file_name")), "file_name string"},
+		{"in a filter", filter(3, read, plan.Fn("==", col("_metadata.file_name"), plan.Lit("x", plan.String))),
+			"id int?"},
+		{"above a projection", pick(3, pick(4, read, col("id")), col("_metadata.file_name")), "file_name string"},
+		{"not above a union", pick(3, &plan.SetOp{Inputs: []plan.Node{read, read}, All: true}, col("_metadata")),
+			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
+	})
 }

@@ -32,9 +32,7 @@ func (r *resolver) join(n *plan.Join) (plan.Node, error) {
 		return nil, err
 	}
 	if hasGenerator(cond) {
-		return nil, plan.AnalysisError("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
-			"a function that yields rows stands outside of SELECT.",
-			"plan", fmt.Sprintf("'Join %s, %s", n.Kind, r.sqlText(cond)))
+		return nil, outsideSelect(fmt.Sprintf("'Join %s, %s", n.Kind, r.sqlText(cond)))
 	}
 	if err := r.notForOperator("Join", cond); err != nil {
 		return nil, err

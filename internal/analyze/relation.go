@@ -54,7 +54,32 @@ func (r *resolver) scan(n *plan.Scan, key sourceKey) plan.Node {
 		}
 		m.Source = r.sources[key]
 	}
-	return &m
+	if len(n.Relation.Metadata) == 0 {
+		return &m
+	}
+	return &fileScan{&m, r.columns(plan.Struct(n.Relation.Metadata...))}
+}
+
+// fileScan is a scan whose relation has hidden columns. It lives until names
+// are resolved.
+type fileScan struct {
+	scan   *plan.Scan
+	hidden []*plan.Attribute
+}
+
+func (n *fileScan) Children() []plan.Node { return []plan.Node{n.scan} }
+
+func (n *fileScan) WithChildren(c []plan.Node) plan.Node {
+	return &fileScan{c[0].(*plan.Scan), n.hidden}
+}
+
+func (n *fileScan) Output() []*plan.Attribute { return n.scan.Output() }
+
+// showing is the scan with some of its hidden columns among the others.
+func (n *fileScan) showing(attrs []*plan.Attribute) (plan.Node, bool) {
+	m := *n.scan
+	m.Attrs = append(m.Attrs[:len(m.Attrs):len(m.Attrs)], attrs...)
+	return &fileScan{&m, n.hidden}, len(absent(n.hidden, attrs)) == 0
 }
 
 func (r *resolver) columns(schema plan.Type) []*plan.Attribute {
@@ -78,7 +103,7 @@ func (r *resolver) namedTableAs(n *plan.NamedTable, key sourceKey) (plan.Node, e
 	if err != nil {
 		return nil, err
 	}
-	if scan, ok := found.(*plan.Scan); ok {
+	if scan, ok := found.(*plan.Scan); ok && scan.Relation.Table != nil {
 		return r.scan(scan, key), nil
 	}
 	in, err := r.view(found)
@@ -92,7 +117,7 @@ func (r *resolver) namedTableAs(n *plan.NamedTable, key sourceKey) (plan.Node, e
 	for i, p := range n.Name {
 		name[i] = strings.ToLower(p)
 	}
-	return plan.NewAlias(in, name...), nil
+	return newAliased(in, name), nil
 }
 
 // view resolves the plan of a view: the names of the query around it are not
@@ -166,7 +191,7 @@ func (r *resolver) cte(def *plan.CTE, visible *cteScope) (plan.Node, error) {
 			return nil, err
 		}
 	}
-	return plan.NewAlias(in, def.Name), nil
+	return newAliased(in, []string{def.Name}), nil
 }
 
 func (r *resolver) subqueryAlias(n *plan.SubqueryAlias) (plan.Node, error) {
@@ -179,8 +204,23 @@ func (r *resolver) subqueryAlias(n *plan.SubqueryAlias) (plan.Node, error) {
 			return nil, err
 		}
 	}
-	return plan.NewAlias(in, n.Name...), nil
+	return newAliased(in, n.Name), nil
 }
+
+// aliased is a relation under a name. It lives until names are resolved.
+type aliased struct {
+	input plan.Node
+	name  []string
+	attrs []*plan.Attribute
+}
+
+func newAliased(in plan.Node, name []string) *aliased {
+	return &aliased{in, name, qualified(in.Output(), name)}
+}
+
+func (n *aliased) Children() []plan.Node                { return []plan.Node{n.input} }
+func (n *aliased) WithChildren(c []plan.Node) plan.Node { return newAliased(c[0], n.name) }
+func (n *aliased) Output() []*plan.Attribute            { return n.attrs }
 
 // renamedColumns gives every column of a relation a name.
 func (r *resolver) renamedColumns(in plan.Node, names []string, at *plan.Origin) (plan.Node, error) {
@@ -282,7 +322,3 @@ func (r *resolver) rowsOf(names []string, rows [][]plan.Expr, at *plan.Origin) (
 	}
 	return &plan.SetOp{Kind: plan.Union, All: true, Inputs: inputs, Attrs: attrs}, nil
 }
-
-// metadataColumns are the columns that a scan can give beside its own: where a
-// row came from.
-func metadataColumns(n *plan.Scan) []*plan.Attribute { return nil }

@@ -8,7 +8,8 @@ import "github.com/weir-dev/weir/internal/plan"
 // below.
 func normalAggregates(a *Analyzer, n plan.Node) (plan.Node, error) {
 	return plan.TransformNodes(n, func(m plan.Node) (plan.Node, error) {
-		if agg, ok := m.(*plan.Aggregate); ok {
+		// Those with grouping sets have been made in that shape.
+		if agg, ok := m.(*plan.Aggregate); ok && agg.Kind == plan.GroupBy {
 			return normalAggregate(a, agg), nil
 		}
 		return m, nil
@@ -24,7 +25,6 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 		}
 	}
 	result := keys[:len(keys):len(keys)]
-	plain := true
 	above := make([]plan.Expr, len(n.Exprs))
 	for i, e := range n.Exprs {
 		if alias, ok := e.(*plan.Alias); ok {
@@ -47,13 +47,9 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 			result = append(result, alias)
 			return plan.ToAttribute(alias)
 		})
-		plain = false
 	}
 	m := plan.NewAggregate(in, keys, result)
 	m.FromSQL, m.Origin = true, n.Origin
-	if plain && len(keys) == 0 {
-		return m
-	}
 	return plan.NewProject(m, carryNames(n.Exprs, above)...)
 }
 

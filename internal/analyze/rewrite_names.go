@@ -10,8 +10,10 @@ func cleanNames(a *Analyzer, n plan.Node) (plan.Node, error) {
 		switch m := m.(type) {
 		case *tagged:
 			return m.input, nil
-		case *plan.SubqueryAlias:
-			return m.Input, nil
+		case *fileScan:
+			return m.scan, nil
+		case *aliased:
+			return m.input, nil
 		case *shadow:
 			return plan.NewProject(m.Input, m.Exprs...), nil
 		default:

@@ -23,7 +23,7 @@ func prune(n plan.Node, need map[plan.ExprID]bool) plan.Node {
 				list = append(list, e)
 			}
 		}
-		return plan.NewProject(prune(m.Input, plan.References(list...)), list...)
+		return withoutNoOp(plan.NewProject(prune(m.Input, plan.References(list...)), list...))
 	case *plan.Aggregate:
 		return pruneAggregate(m, need)
 	case *plan.SetOp:
@@ -46,6 +46,27 @@ func prune(n plan.Node, need map[plan.ExprID]bool) plan.Node {
 	default:
 		return n
 	}
+}
+
+// withoutNoOp is the input of a projection that shows it as it is.
+func withoutNoOp(p *plan.Project) plan.Node {
+	in := p.Input.Output()
+	if len(in) != len(p.Exprs) {
+		return p
+	}
+	for i, e := range p.Exprs {
+		a, ok := e.(*plan.Attribute)
+		if !ok || a.ID != in[i].ID || !sameColumn(a, in[i]) {
+			return p
+		}
+	}
+	return p.Input
+}
+
+// sameColumn reports whether users and streams see no difference.
+func sameColumn(a, b *plan.Attribute) bool {
+	return a.Name == b.Name && a.Null == b.Null && a.Metadata == b.Metadata && a.Of.Equal(b.Of) &&
+		(a.EventTime == nil) == (b.EventTime == nil)
 }
 
 // with are the columns needed by a relation whose expressions are list.

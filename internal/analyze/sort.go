@@ -117,9 +117,7 @@ func isAll(x *exprs, e plan.Expr) bool {
 // notInSort refuses what cannot be computed for a single row.
 func (r *resolver) notInSort(o *plan.SortOrder, global bool) error {
 	if hasGenerator(o.Child) {
-		return plan.AnalysisError("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT",
-			"a function that yields rows stands outside of SELECT.",
-			"plan", fmt.Sprintf("Sort [%s], %t", r.sqlText(o), global))
+		return outsideSelect(fmt.Sprintf("Sort [%s], %t", r.sqlText(o), global))
 	}
 	return r.notForOperator("Sort", o.Child)
 }

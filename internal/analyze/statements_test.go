@@ -193,6 +193,9 @@ func runStep(w *world, st step) ([][3]any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := wellFormed(out); err != nil {
+		return nil, err
+	}
 	var schema [][3]any
 	for _, a := range out.Output() {
 		schema = append(schema, [3]any{a.Name, a.Of.Simple(), a.Null})

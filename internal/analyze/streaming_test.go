@@ -38,6 +38,9 @@ func resolve(t testing.TB, w *world, text string) plan.Node {
 		t.Fatalf("%s: %v", text, err)
 	}
 	out, err := analyzer(w).Resolve(context.Background(), n)
+	if err == nil {
+		err = wellFormed(out)
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}

@@ -58,7 +58,8 @@ func (x *exprs) agree(m *plan.Subquery) error {
 		if !ok {
 			return plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH.IN_SUBQUERY_DATA_TYPE_MISMATCH",
 				fmt.Sprintf("IN compares %s with %s.", m.Values[i].Type().SQL(), a.Of.SQL()),
-				"mismatchedColumns", "("+m.Values[i].Type().SQL()+", "+a.Of.SQL()+")",
+				"mismatchedColumns", "("+plan.QualifiedText(m.Values[i], x.Eval.Zone)+":"+m.Values[i].Type().Simple()+
+					", "+plan.QualifiedText(a, x.Eval.Zone)+":"+a.Of.Simple()+")",
 				"leftType", quoted(m.Values[i].Type().SQL()), "rightType", quoted(a.Of.SQL()),
 				"sqlExpr", x.sqlExpr(m)).At(m.Origin)
 		}
@@ -214,7 +215,7 @@ func (r *resolver) decorrelate(n plan.Node) (plan.Node, []plan.Expr, error) {
 			break
 		}
 		return out, parts, nil
-	case *plan.SubqueryAlias, *tagged, *plan.Sort:
+	case *aliased, *tagged, *plan.Sort:
 		in, parts, err := r.decorrelate(n.Children()[0])
 		if err != nil {
 			return nil, nil, err

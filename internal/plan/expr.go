@@ -484,8 +484,24 @@ func (e *Subquery) Type() Type {
 	return Boolean
 }
 
-// Nullable: a scalar subquery without rows is NULL.
-func (e *Subquery) Nullable() bool { return e.Kind != ExistsSubquery }
+// Nullable: a scalar subquery without rows is NULL, and so is IN when a value on
+// either side is.
+func (e *Subquery) Nullable() bool {
+	if e.Kind != InSubquery {
+		return e.Kind == ScalarSubquery
+	}
+	for _, v := range e.Values {
+		if v.Nullable() {
+			return true
+		}
+	}
+	for _, a := range e.Plan.Output() {
+		if a.Null {
+			return true
+		}
+	}
+	return false
+}
 
 // PythonUDF is a user's Python function. Only the worker's process unpickles
 // Command.

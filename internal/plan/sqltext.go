@@ -337,10 +337,27 @@ func (w *sqlWriter) subquery(n *Subquery) {
 		if len(n.Values) == 1 {
 			w.expr(n.Values[0])
 		} else {
-			w.function("named_struct", n.Values, false)
+			w.namedStruct(n.Values)
 		}
 		w.b.WriteString(" IN (listquery()))")
 	}
+}
+
+// namedStruct writes the values of a multi-column IN.
+func (w *sqlWriter) namedStruct(values []Expr) {
+	w.b.WriteString("named_struct(")
+	for i, v := range values {
+		if i > 0 {
+			w.b.WriteString(", ")
+		}
+		name := "col" + strconv.Itoa(i+1)
+		if a, ok := v.(*Attribute); ok {
+			name = a.Name
+		}
+		w.b.WriteString("'" + name + "', ")
+		w.expr(v)
+	}
+	w.b.WriteByte(')')
 }
 
 // QualifiedText is an expression as Expression.sql writes it in a few errors:

@@ -1,0 +1,205 @@
+package analyze
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// isMark reports whether a function says which grouping set a row belongs to.
+func isMark(name string) bool {
+	return strings.EqualFold(name, "grouping") || strings.EqualFold(name, "grouping_id")
+}
+
+// mark is a call of grouping or grouping_id. An Aggregate computes it, so it
+// counts as an aggregate call.
+func (x *exprs) mark(n *plan.UnresolvedFunction, args []plan.Expr) (plan.Expr, error) {
+	name := strings.ToLower(n.Name[len(n.Name)-1])
+	call := &plan.AggregateCall{Name: name, Args: args, Of: plan.Long, Origin: n.Origin}
+	if call.Name == "grouping" {
+		call.Of = plan.Byte
+		if len(args) != 1 {
+			return nil, plan.AnalysisError("WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+				fmt.Sprintf("grouping takes 1 argument, not %d.", len(args)), "functionName", "`grouping`",
+				"expectedNum", "1", "actualNum", fmt.Sprint(len(args)),
+				"docroot", "https://spark.apache.org/docs/latest").At(n.Origin)
+		}
+	}
+	if x.lift != nil {
+		return x.lift.keep(call), nil
+	}
+	return call, nil
+}
+
+// checkMarks refuses grouping and grouping_id where there are no grouping sets,
+// or of what is not grouped by.
+func (r *resolver) checkMarks(g *grouping, groups []plan.Expr) error {
+	var err error
+	for _, e := range g.list {
+		plan.Walk(e, func(p plan.Expr) bool {
+			c, ok := p.(*plan.AggregateCall)
+			if ok && isMark(c.Name) && err == nil {
+				err = r.checkMark(c, g, groups)
+			}
+			return err == nil
+		})
+	}
+	return err
+}
+
+func (r *resolver) checkMark(c *plan.AggregateCall, g *grouping, groups []plan.Expr) error {
+	if g.kind == plan.GroupBy {
+		return plan.AnalysisError("UNSUPPORTED_GROUPING_EXPRESSION",
+			"grouping() and grouping_id() need GROUPING SETS, CUBE or ROLLUP.").At(c.Origin)
+	}
+	for i, arg := range c.Args {
+		if indexOf(groups, arg) >= 0 && (c.Name == "grouping" || i < len(groups) && sameExpr(groups[i], arg)) {
+			continue
+		}
+		names := make([]string, len(groups))
+		for k, group := range groups {
+			names[k] = plan.TreeText(group)
+		}
+		columns := strings.Join(names, ",")
+		if c.Name == "grouping" {
+			return plan.AnalysisError("GROUPING_COLUMN_MISMATCH",
+				fmt.Sprintf("%s is not grouped by.", r.sqlText(arg)),
+				"grouping", plan.TreeText(arg), "groupingColumns", columns).At(c.Origin)
+		}
+		return plan.AnalysisError("GROUPING_ID_COLUMN_MISMATCH",
+			"the arguments of grouping_id are not the grouping expressions.",
+			"groupingIdColumn", plan.TreeText(arg), "groupByColumns", columns).At(c.Origin)
+	}
+	return nil
+}
+
+// groupingSets resolves the sets of GROUPING SETS.
+func (x *exprs) groupingSets(sets [][]plan.Expr, written, list []plan.Expr) ([][]plan.Expr, error) {
+	var out [][]plan.Expr
+	for _, set := range sets {
+		keys := make([]plan.Expr, len(set))
+		for i, key := range set {
+			var err error
+			if keys[i], err = x.groupKey(key, written, list); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, keys)
+	}
+	return out, nil
+}
+
+// spread makes an Aggregate group by columns in sets, and answers the columns
+// that hold the grouping expressions above it: NULL where a set leaves one out.
+func (r *resolver) spread(m *plan.Aggregate, g *grouping) []plan.Expr {
+	written := m.Group
+	in, groups := groupColumns(r.Analyzer, m)
+	m.Input, m.Group, m.Kind = in, groups, g.kind
+	for _, set := range g.sets {
+		keys := make([]plan.Expr, 0, len(set))
+		for _, e := range set {
+			if i := indexOf(written, e); i >= 0 {
+				keys = append(keys, groups[i])
+			}
+		}
+		m.Sets = append(m.Sets, keys)
+	}
+	out := make([]plan.Expr, len(groups))
+	for i, e := range groups {
+		a := *e.(*plan.Attribute)
+		a.Null = true
+		out[i] = &a
+	}
+	return out
+}
+
+// pivot turns values of a column into columns. The column is grouped by first,
+// then each value's groups are picked: a value without rows gives NULL.
+func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
+	in := x.inputs[0]
+	if len(n.Pivot.Values) == 0 {
+		if plan.Streaming(in) {
+			return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_3063",
+				"pivot is not supported on a streaming DataFrames/Datasets")
+		}
+		return nil, plan.Unsupported("pivot without a list of values").At(n.Origin)
+	}
+	groups, err := x.selectList(n.Group)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := x.selectList(n.Exprs)
+	if err != nil {
+		return nil, err
+	}
+	column, err := x.expr(n.Pivot.Column)
+	if err != nil {
+		return nil, err
+	}
+	column = unnamed(column)
+	key := &plan.Alias{Child: column, Names: []string{r.sqlText(column)}, ID: r.IDs.Next()}
+	inner := &grouping{in: x.exposed(in), origin: n.Origin}
+	inner.groups = append(append(inner.groups, groups...), column)
+	inner.list = append(append(append(inner.list, groups...), key), calls...)
+	for _, e := range calls {
+		if !hasAggregate(e) {
+			text := plan.QualifiedText(unnamed(e), r.Eval.Zone)
+			return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_1006",
+				fmt.Sprintf("pivot needs aggregate functions, and %s is none.", text), "sql", text)
+		}
+	}
+	below, err := r.grouped(inner)
+	if err != nil {
+		return nil, err
+	}
+	return r.pivoted(below, plan.ToAttribute(key), n.Pivot.Values, len(groups))
+}
+
+// pivoted picks the pivot's values from rows of groups, key and results.
+func (r *resolver) pivoted(below plan.Node, key *plan.Attribute, values []plan.Expr, groups int) (
+	plan.Node, error) {
+	attrs := below.Output()
+	keys, results := attributeExprs(attrs[:groups]), attrs[groups+1:]
+	list := keys[:len(keys):len(keys)]
+	x := r.over("Pivot", &plan.OneRow{})
+	for _, v := range values {
+		e, err := x.resolve(v, true)
+		if err != nil {
+			return nil, err
+		}
+		label := r.valueName(e)
+		value := r.implicitly(unnamed(e), key.Of)
+		same, err := r.bind("<=>", key, value)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range results {
+			name := label
+			if len(results) > 1 {
+				name += "_" + a.Name
+			}
+			first, err := r.bind("first", a)
+			if err != nil {
+				return nil, err
+			}
+			call := *first.(*plan.AggregateCall)
+			call.Filter, call.Null = same, true
+			list = append(list, &plan.Alias{Child: &call, Names: []string{name}, ID: r.IDs.Next()})
+		}
+	}
+	m := plan.NewAggregate(below, keys, list)
+	m.FromSQL = true
+	return m, nil
+}
+
+// valueName is the name of a pivot value's columns.
+func (r *resolver) valueName(e plan.Expr) string {
+	if a, ok := e.(*plan.Alias); ok {
+		return a.Names[0]
+	}
+	if l, ok := e.(*plan.Literal); ok && l.Value == nil {
+		return "null"
+	}
+	return r.sqlText(e)
+}
