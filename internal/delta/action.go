@@ -1,0 +1,224 @@
+package delta
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Protocol says what a reader and a writer must know to touch the table.
+type Protocol struct {
+	MinReaderVersion int      `json:"minReaderVersion"`
+	MinWriterVersion int      `json:"minWriterVersion"`
+	ReaderFeatures   []string `json:"readerFeatures,omitempty"`
+	WriterFeatures   []string `json:"writerFeatures,omitempty"`
+}
+
+// Metadata describes the table.
+type Metadata struct {
+	ID               string            `json:"id"`
+	Name             string            `json:"name,omitempty"`
+	Description      string            `json:"description,omitempty"`
+	Format           Format            `json:"format"`
+	SchemaString     string            `json:"schemaString"`
+	PartitionColumns []string          `json:"partitionColumns"`
+	Configuration    map[string]string `json:"configuration"`
+	CreatedTime      int64             `json:"createdTime,omitempty"` // ms since 1970
+}
+
+// Format is that of the data files, always parquet.
+type Format struct {
+	Provider string            `json:"provider"`
+	Options  map[string]string `json:"options"`
+}
+
+// Add is a data file of the table.
+type Add struct {
+	Path             string             `json:"path"` // relative to the table, percent encoded
+	PartitionValues  map[string]*string `json:"partitionValues"`
+	Size             int64              `json:"size"`
+	ModificationTime int64              `json:"modificationTime"` // ms since 1970
+	DataChange       bool               `json:"dataChange"`
+	Stats            string             `json:"stats,omitempty"` // JSON text
+	Tags             map[string]string  `json:"tags,omitempty"`
+	DeletionVector   *DeletionVector    `json:"deletionVector,omitempty"`
+
+	BaseRowID               *int64 `json:"baseRowId,omitempty"`
+	DefaultRowCommitVersion *int64 `json:"defaultRowCommitVersion,omitempty"`
+	ClusteringProvider      string `json:"clusteringProvider,omitempty"`
+}
+
+// DeletionVector names the rows of a file that are deleted.
+type DeletionVector struct {
+	StorageType    string `json:"storageType"`
+	PathOrInlineDv string `json:"pathOrInlineDv"`
+	Offset         *int64 `json:"offset,omitempty"`
+	SizeInBytes    int64  `json:"sizeInBytes"`
+	Cardinality    int64  `json:"cardinality"`
+}
+
+// key tells files apart: one path may occur with several deletion vectors.
+func (d *DeletionVector) key(path string) string {
+	if d == nil {
+		return path
+	}
+	key := path + "\x00" + d.StorageType + d.PathOrInlineDv
+	if d.Offset != nil {
+		key += "@" + strconv.FormatInt(*d.Offset, 10)
+	}
+	return key
+}
+
+// Remove takes a data file out of the table.
+type Remove struct {
+	Path                 string             `json:"path"`
+	DeletionTimestamp    int64              `json:"deletionTimestamp,omitempty"`
+	DataChange           bool               `json:"dataChange"`
+	ExtendedFileMetadata bool               `json:"extendedFileMetadata,omitempty"`
+	PartitionValues      map[string]*string `json:"partitionValues,omitempty"`
+	Size                 int64              `json:"size,omitempty"`
+	DeletionVector       *DeletionVector    `json:"deletionVector,omitempty"`
+}
+
+// Txn is how far an application has come: a streaming query by its id, the
+// version being its batch id.
+type Txn struct {
+	AppID       string `json:"appId"`
+	Version     int64  `json:"version"`
+	LastUpdated int64  `json:"lastUpdated,omitempty"` // ms since 1970
+}
+
+// Param is an entry of a commit's operationParameters or operationMetrics. A nil
+// value is null.
+type Param struct {
+	Name  string
+	Value *string
+}
+
+// Text is a parameter with a value.
+func Text(name, value string) Param { return Param{name, &value} }
+
+// Number is a metric.
+func Number(name string, value int64) Param { return Text(name, strconv.FormatInt(value, 10)) }
+
+// params are written as an object in their own order.
+type params []Param
+
+func (p params) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, x := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(plan.JSONText(x.Name) + ":")
+		if x.Value == nil {
+			b.WriteString("null")
+		} else {
+			b.WriteString(plan.JSONText(*x.Value))
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// commitInfo is the first line of a commit, for people and DESCRIBE HISTORY.
+type commitInfo struct {
+	Timestamp           int64  `json:"timestamp"`
+	Operation           string `json:"operation"`
+	OperationParameters params `json:"operationParameters"`
+	ReadVersion         *int64 `json:"readVersion,omitempty"`
+	IsolationLevel      string `json:"isolationLevel"`
+	IsBlindAppend       bool   `json:"isBlindAppend"`
+	OperationMetrics    params `json:"operationMetrics"`
+	EngineInfo          string `json:"engineInfo"`
+	TxnID               string `json:"txnId"`
+}
+
+// action is one line of a commit: exactly one of these, or something that no
+// reader needs to know.
+type action struct {
+	CommitInfo *commitInfo `json:"commitInfo,omitempty"`
+	Metadata   *Metadata   `json:"metaData,omitempty"`
+	Protocol   *Protocol   `json:"protocol,omitempty"`
+	Txn        *Txn        `json:"txn,omitempty"`
+	Add        *Add        `json:"add,omitempty"`
+	Remove     *Remove     `json:"remove,omitempty"`
+}
+
+// line is the action as JSON, with a line break.
+func (a action) line(to *bytes.Buffer) error {
+	enc := json.NewEncoder(to)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(a)
+}
+
+// history is what is read of a commitInfo: writers put there what they like.
+type history struct {
+	CommitInfo *struct {
+		Timestamp           int64                      `json:"timestamp"`
+		Operation           string                     `json:"operation"`
+		OperationParameters map[string]json.RawMessage `json:"operationParameters"`
+		ReadVersion         *int64                     `json:"readVersion"`
+		IsolationLevel      string                     `json:"isolationLevel"`
+		IsBlindAppend       *bool                      `json:"isBlindAppend"`
+		OperationMetrics    map[string]json.RawMessage `json:"operationMetrics"`
+		EngineInfo          string                     `json:"engineInfo"`
+	} `json:"commitInfo"`
+}
+
+// readAction is action without the commitInfo.
+type readAction struct {
+	Metadata *Metadata `json:"metaData"`
+	Protocol *Protocol `json:"protocol"`
+	Txn      *Txn      `json:"txn"`
+	Add      *Add      `json:"add"`
+	Remove   *Remove   `json:"remove"`
+}
+
+// parseCommit reads the lines of a commit.
+func parseCommit(name string, data []byte) ([]readAction, error) {
+	var actions []readAction
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var a readAction
+		if err := json.Unmarshal(line, &a); err != nil {
+			return nil, damaged(name, fmt.Sprintf("line %d is no JSON: %v", number, err))
+		}
+		if why := a.lacks(); why != "" {
+			return nil, damaged(name, fmt.Sprintf("line %d: %s", number, why))
+		}
+		actions = append(actions, a)
+	}
+	if len(actions) == 0 && number == 0 {
+		return nil, damaged(name, "it is empty")
+	}
+	return actions, nil
+}
+
+// lacks names what an action cannot be without.
+func (a *readAction) lacks() string {
+	switch {
+	case a.Add != nil && a.Add.Path == "":
+		return "an add without path"
+	case a.Remove != nil && a.Remove.Path == "":
+		return "a remove without path"
+	case a.Txn != nil && a.Txn.AppID == "":
+		return "a txn without appId"
+	case a.Metadata != nil && a.Metadata.SchemaString == "":
+		return "a metaData without schema"
+	}
+	return ""
+}
+
+// sortedKeys are the keys of a map in order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

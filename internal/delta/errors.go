@@ -1,0 +1,76 @@
+package delta
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Java classes of Delta's errors.
+const (
+	classAnalysis    = "org.apache.spark.sql.delta.DeltaAnalysisException"
+	classMismatch    = "org.apache.spark.sql.delta.DeltaAnalysisExceptionWithSubErrors"
+	classState       = "org.apache.spark.sql.delta.DeltaIllegalStateException"
+	classFeature     = "org.apache.spark.sql.delta.DeltaUnsupportedTableFeatureException"
+	classUnsupported = "org.apache.spark.sql.delta.DeltaUnsupportedOperationException"
+	classInvariant   = "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException"
+	classConcurrent  = "io.delta.exceptions."
+)
+
+// states are the SQLSTATEs of Delta's conditions used here.
+var states = map[string]string{
+	"DELTA_CANNOT_MODIFY_APPEND_ONLY":               "42809",
+	"DELTA_CONCURRENT_TRANSACTION":                  "2D521",
+	"DELTA_CONCURRENT_WRITE":                        "2D521",
+	"DELTA_DUPLICATE_COLUMNS_FOUND.DATA":            "42711",
+	"DELTA_FAILED_TO_MERGE_FIELDS":                  "22005",
+	"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES":      "42K05",
+	"DELTA_MERGE_INCOMPATIBLE_DATATYPE":             "42K09",
+	"DELTA_METADATA_CHANGED":                        "2D521",
+	"DELTA_METADATA_MISMATCH":                       "42KDG",
+	"DELTA_MISSING_DELTA_TABLE":                     "42P01",
+	"DELTA_NON_PARTITION_COLUMN_ABSENT":             "KD005",
+	"DELTA_NOT_NULL_CONSTRAINT_VIOLATED":            "23502",
+	"DELTA_MISSING_NOT_NULL_COLUMN_VALUE":           "23502",
+	"DELTA_PATH_DOES_NOT_EXIST":                     "42K03",
+	"DELTA_PATH_EXISTS":                             "42K04",
+	"DELTA_PROTOCOL_CHANGED":                        "2D521",
+	"DELTA_TABLE_ALREADY_EXISTS":                    "42P07",
+	"DELTA_TRUNCATED_TRANSACTION_LOG":               "42K03",
+	"DELTA_UNSUPPORTED_DATA_TYPES":                  "0AKDC",
+	"DELTA_UNSUPPORTED_FEATURES_FOR_READ":           "56038",
+	"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE":          "56038",
+	"DELTA_UNSUPPORTED_OUTPUT_MODE":                 "0AKDC",
+	"DELTA_VERSIONS_NOT_CONTIGUOUS":                 "KD00C",
+	"DELTA_STATE_RECOVER_ERROR":                     "XXKDS",
+	"DELTA_PARTITION_COLUMN_NOT_FOUND":              "42703",
+	"DELTA_ALL_COLUMNS_ARE_PARTITION":               "42000",
+	"DELTA_INVALID_PARTITION_COLUMN_TYPE":           "42996",
+	"DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED": "42000",
+}
+
+// newError is an error of one of Delta's conditions.
+func newError(class, condition, msg string, args ...string) *plan.Error {
+	e := plan.NewError(class, condition, msg, args...)
+	e.State = states[condition]
+	return e
+}
+
+// damaged says which file of the log cannot be read.
+func damaged(name, why string) *plan.Error {
+	return newError(classState, "DELTA_STATE_RECOVER_ERROR",
+		fmt.Sprintf("The log file %s is damaged: %s.", name, strings.TrimSuffix(why, ".")),
+		"operation", name, "version", "")
+}
+
+func notATable(dir string) *plan.Error {
+	return newError(classAnalysis, "DELTA_MISSING_DELTA_TABLE",
+		fmt.Sprintf("There is no Delta table in %s.", dir), "tableName", plan.Quote(dir))
+}
+
+// IsNotTable reports that an error says that a directory holds no Delta table.
+func IsNotTable(err error) bool {
+	e, ok := err.(*plan.Error)
+	return ok && e.Condition == "DELTA_MISSING_DELTA_TABLE"
+}

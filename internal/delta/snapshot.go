@@ -1,0 +1,195 @@
+package delta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Snapshot is a table at one version.
+type Snapshot struct {
+	Table
+	Version  int64 // -1 for a table that is about to be made
+	Protocol Protocol
+	Metadata Metadata
+	Schema   plan.Type // all columns, partition columns where the user put them
+
+	checkpointed int64 // version of the newest checkpoint that is known
+	files        map[string]*Add
+	removed      map[string]*Remove // files that vacuum may still have to know
+	txns         map[string]*Txn
+	unwritten    error // of the last checkpoint
+}
+
+// Load reads the newest version of a table. Where there is none the error is
+// one for IsNotTable.
+func (t Table) Load(ctx context.Context) (*Snapshot, error) {
+	for attempt := 1; ; attempt++ {
+		s, err := t.load(ctx)
+		// The log may be cleaned up between listing and reading.
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || attempt == 3 {
+			return s, err
+		}
+	}
+}
+
+func (t Table) load(ctx context.Context) (*Snapshot, error) {
+	seg, err := t.segment()
+	if err != nil {
+		return nil, err
+	}
+	s := t.empty()
+	s.Version, s.checkpointed = seg.from, seg.from
+	for _, name := range seg.checkpoint {
+		if err := s.readCheckpoint(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	for s.Version < seg.to {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := s.next(); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.settle()
+}
+
+// empty is a table without a version.
+func (t Table) empty() *Snapshot {
+	return &Snapshot{Table: t, Version: -1, checkpointed: -1,
+		files: map[string]*Add{}, removed: map[string]*Remove{}, txns: map[string]*Txn{}}
+}
+
+// next applies the commit after the snapshot's version.
+func (s *Snapshot) next() error {
+	actions, err := s.readCommit(s.Version + 1)
+	if err != nil {
+		return err
+	}
+	s.apply(actions)
+	s.Version++
+	return nil
+}
+
+func (s *Snapshot) apply(actions []readAction) {
+	for _, a := range actions {
+		switch {
+		case a.Protocol != nil:
+			s.Protocol = *a.Protocol
+		case a.Metadata != nil:
+			s.Metadata = *a.Metadata
+		case a.Txn != nil:
+			s.txns[a.Txn.AppID] = a.Txn
+		case a.Add != nil:
+			key := a.Add.DeletionVector.key(a.Add.Path)
+			s.files[key] = a.Add
+			delete(s.removed, key)
+		case a.Remove != nil:
+			key := a.Remove.DeletionVector.key(a.Remove.Path)
+			delete(s.files, key)
+			s.removed[key] = a.Remove
+		}
+	}
+}
+
+// settle checks what was read and parses the schema.
+func (s *Snapshot) settle() error {
+	name := s.logPath(commitName(s.Version))
+	if s.Protocol.MinReaderVersion == 0 {
+		return damaged(name, "no commit up to it has a protocol")
+	}
+	if s.Metadata.ID == "" {
+		return damaged(name, "no commit up to it has a metaData")
+	}
+	if err := s.checkReadable(); err != nil {
+		return err
+	}
+	schema, err := plan.ParseTypeJSON(s.Metadata.SchemaString)
+	if err != nil {
+		return damaged(name, fmt.Sprintf("the schema cannot be read: %v", err))
+	}
+	if schema.Kind != plan.KindStruct {
+		return damaged(name, "the schema is no struct")
+	}
+	s.Schema = schema
+	for _, p := range s.Metadata.PartitionColumns {
+		if columnIndex(schema, p) < 0 {
+			return damaged(name, fmt.Sprintf("the partition column %s is not in the schema", p))
+		}
+	}
+	return nil
+}
+
+// Refresh moves the snapshot to the newest version and reports whether it moved.
+func (s *Snapshot) Refresh(ctx context.Context) (bool, error) {
+	hint, err := s.hinted()
+	if err != nil {
+		return false, err
+	}
+	if hint > s.Version {
+		// The commits in between may be gone; the checkpoint has them.
+		fresh, err := s.Load(ctx)
+		if err == nil {
+			*s = *fresh
+		}
+		return err == nil, err
+	}
+	before := s.Version
+	for {
+		err := s.next()
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	if s.Version == before {
+		return false, nil
+	}
+	s.checkpointed = max(s.checkpointed, hint)
+	return true, s.settle()
+}
+
+// Files are the data files, ordered by path.
+func (s *Snapshot) Files() []*Add {
+	files := make([]*Add, 0, len(s.files))
+	for _, f := range s.files {
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b *Add) int { return strings.Compare(a.Path, b.Path) })
+	return files
+}
+
+// NumFiles is how many data files there are, and their bytes.
+func (s *Snapshot) NumFiles() (files int, bytes int64) {
+	for _, f := range s.files {
+		bytes += f.Size
+	}
+	return len(s.files), bytes
+}
+
+// TxnVersion is how far an application has come, -1 when it never wrote.
+func (s *Snapshot) TxnVersion(appID string) int64 {
+	if t := s.txns[appID]; t != nil {
+		return t.Version
+	}
+	return -1
+}
+
+// Partitioned reports whether a column is a partition column.
+func (s *Snapshot) Partitioned(name string) bool {
+	return slices.ContainsFunc(s.Metadata.PartitionColumns, func(p string) bool { return strings.EqualFold(p, name) })
+}
+
+// columnIndex is the place of a column, whatever its case; -1 for none.
+func columnIndex(schema plan.Type, name string) int {
+	return slices.IndexFunc(schema.Fields, func(f plan.Field) bool { return strings.EqualFold(f.Name, name) })
+}
