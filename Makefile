@@ -17,7 +17,7 @@ export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
 .PHONY: demo test check slow bench dist generate spark-data venv venvs clean
 
 demo: venv ## run the listener example on weir with the PySpark of the lock file
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/listener_tutorial.py
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/health_table.py
 
 test: venv venvs ## every test, with real PySpark clients
 	go test ./...
@@ -51,8 +51,9 @@ dist: ## static binaries for linux and macOS
 			go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o "$$out" ./cmd/weir || exit 1; \
 	done
 
-generate: ## bindings of the Spark Connect interface
+generate: ## bindings of the Spark Connect interface and the pages of docs/compat
 	go run ./tools/sparkpb
+	go test -run 'PageIsTrue$$' ./internal/function ./internal/connector ./internal/sparkconnect -rewrite
 
 # Tables taken from a running Spark 4.3.0; needs Java 17 on the PATH.
 spark-data: internal/plan/spark_errors.tsv.new internal/session/spark_confs.tsv.new

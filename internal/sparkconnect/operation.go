@@ -70,7 +70,8 @@ type operation struct {
 	kept       int      // bytes in (released, sent]
 	finished   bool
 	err        error
-	owner      *stream
+	onRelease  func() // called once when a response is released or the operation ends
+	owner      *attachment
 	detachedAt time.Time // when the last stream ended; zero while one is attached
 }
 
@@ -79,8 +80,8 @@ type logged struct {
 	bytes    int
 }
 
-// stream is one attached sender; only its identity matters.
-type stream struct{ _ byte }
+// attachment is one attached sender; only its identity matters.
+type attachment struct{ _ byte }
 
 // rememberedIDs is how many ids of dropped responses an operation knows, to
 // tell a late reattach from one with an id that never was.
@@ -148,7 +149,7 @@ func (o *operation) running() bool {
 
 // attach makes s the operation's stream, sending from after the response with
 // an id, or from the first kept one when the id is empty.
-func (o *operation) attach(s *stream, lastResponse string) error {
+func (o *operation) attach(s *attachment, lastResponse string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	cursor := 0
@@ -195,7 +196,7 @@ func (o *operation) moveSent(to int) {
 }
 
 // detach says that a stream ended.
-func (o *operation) detach(s *stream) {
+func (o *operation) detach(s *attachment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.owner == s {
@@ -217,7 +218,31 @@ func (o *operation) releaseUntil(id string) {
 	defer o.mu.Unlock()
 	if n := o.numberOf(id); n > 0 {
 		o.drop(n)
+		o.told()
 	}
+}
+
+// whenReleased has fn called once the client has shown that it has read a
+// response, or the operation is forgotten.
+func (o *operation) whenReleased(fn func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.onRelease = fn
+}
+
+// told calls what whenReleased left; the lock is held.
+func (o *operation) told() {
+	if fn := o.onRelease; fn != nil {
+		o.onRelease = nil
+		fn()
+	}
+}
+
+// forget says that the client has let go of the whole operation.
+func (o *operation) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.told()
 }
 
 // drop forgets the responses up to number n; the lock is held.
@@ -238,7 +263,7 @@ func (o *operation) drop(n int) {
 // next is the next response for s, waiting until ctx ends. It returns nil when
 // the log has ended cleanly, and an error when it ended with one or when
 // another stream took over.
-func (o *operation) next(ctx context.Context, s *stream) (*pb.ExecutePlanResponse, error) {
+func (o *operation) next(ctx context.Context, s *attachment) (*pb.ExecutePlanResponse, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
@@ -285,7 +310,7 @@ type sender interface {
 
 // serve sends the operation's responses until it ends or the stream is cut.
 // A cut stream ends without an error, and the client attaches again.
-func (o *operation) serve(to sender, s *stream) error {
+func (o *operation) serve(to sender, s *attachment) error {
 	defer o.detach(s)
 	ctx, cancel := context.WithTimeout(to.Context(), o.limits.streamDuration)
 	defer cancel()

@@ -53,7 +53,7 @@ func emitAll(t *testing.T, o *operation, texts ...string) {
 
 // listen attaches after a response and serves until the stream ends.
 func listen(o *operation, c *client, after string) error {
-	s := &stream{}
+	s := &attachment{}
 	if err := o.attach(s, after); err != nil {
 		return err
 	}

@@ -23,7 +23,17 @@ func Diff[T any](t testing.TB, what string, got, want T, options ...cmp.Option) 
 // -rewrite it writes the file.
 func Golden(t testing.TB, name string, got []byte) {
 	t.Helper()
-	file := filepath.Join("testdata", filepath.FromSlash(name))
+	compare(t, filepath.Join("testdata", filepath.FromSlash(name)), got)
+}
+
+// Document is Golden for a generated page below docs/.
+func Document(t testing.TB, name string, got []byte) {
+	t.Helper()
+	compare(t, filepath.Join(ModuleRoot(t), "docs", filepath.FromSlash(name)), got)
+}
+
+func compare(t testing.TB, file string, got []byte) {
+	t.Helper()
 	if *rewrite {
 		writeExpectation(t, file, got)
 		return

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/peer"
+	"github.com/weir-dev/weir/internal/sparkconnect"
+)
+
+// access decides who may connect. Without flags that is the user who started
+// weir, over loopback.
+type access struct {
+	connect   sparkconnect.ListenOptions
+	hosts     []string // names of the HTTP address besides loopback
+	guard     func(net.Listener) net.Listener
+	allowPage func(*http.Request) bool
+}
+
+func newAccess(f serverFlags, grpcAddress, httpAddress string, log *slog.Logger) (*access, error) {
+	a := &access{guard: func(l net.Listener) net.Listener { return l }}
+	var err error
+	if a.connect.Token, err = readToken(f.TokenFile); err != nil {
+		return nil, err
+	}
+	if a.connect.TLS, err = loadTLS(f.TLSCert, f.TLSKey); err != nil {
+		return nil, err
+	}
+	for _, address := range []string{grpcAddress, httpAddress} {
+		if err := a.checkReach(f, address, log); err != nil {
+			return nil, err
+		}
+	}
+	if host, _, err := net.SplitHostPort(httpAddress); err == nil && host != "" {
+		a.hosts = []string{host}
+	}
+	if isLoopback(grpcAddress) && !f.AllowOtherUsers && a.connect.Token == "" {
+		a.guard = func(l net.Listener) net.Listener { return peer.Own(l, log) }
+	}
+	if f.PrivateHTTP {
+		a.allowPage = sameUser
+	}
+	return a, nil
+}
+
+// checkReach refuses an address that other machines reach unless a token and
+// TLS protect it, or the user says that nothing has to.
+func (a *access) checkReach(f serverFlags, address string, log *slog.Logger) error {
+	if address == "" || isLoopback(address) || a.connect.Token != "" && a.connect.TLS != nil {
+		return nil
+	}
+	if f.Insecure {
+		log.Warn("listening beyond this machine without token and TLS: whoever reaches the port runs code as you",
+			"address", address)
+		return nil
+	}
+	return fmt.Errorf("%s can be reached from other machines: give --token-file, --tls-cert and --tls-key, or --insecure",
+		address)
+}
+
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func readToken(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(raw))
+	if token == "" {
+		return "", fmt.Errorf("the token file %s is empty", file)
+	}
+	return token, nil
+}
+
+func loadTLS(cert, key string) (*tls.Config, error) {
+	switch {
+	case cert == "" && key == "":
+		return nil, nil
+	case cert == "" || key == "":
+		return nil, errors.New("--tls-cert and --tls-key belong together")
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("load the TLS certificate: %w", err)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}, nil
+}

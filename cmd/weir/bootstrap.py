@@ -1,0 +1,41 @@
+# Runs a PySpark program as __main__ on the server that SPARK_REMOTE names.
+import os
+import runpy
+import sys
+
+try:
+    from pyspark.sql import SparkSession
+except ImportError as missing:
+    sys.exit(f"weir run: {sys.executable} has no usable PySpark ({missing}); "
+             "install it with: pip install 'pyspark[connect]>=4.0,<4.4'")
+
+
+def ignore_master(builder):
+    """Programs written for a classic session name a master; here the server is it."""
+    kind = type(builder)
+    config = kind.config
+
+    def config_without_master(self, key=None, value=None, **more):
+        if key == "spark.master":
+            return self
+        if isinstance(more.get("map"), dict):
+            more["map"] = {k: v for k, v in more["map"].items() if k != "spark.master"}
+        return config(self, key, value, **more)
+
+    kind.master = lambda self, master: self
+    kind.config = config_without_master
+
+
+def display(frame, rows=1000):
+    """What a notebook's display() shows of a DataFrame, as text."""
+    frame.show(rows, truncate=False)
+
+
+try:
+    ignore_master(SparkSession.builder)
+    program, sys.argv = sys.argv[1], sys.argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(program))
+    names = {"spark": SparkSession.builder.getOrCreate(), "display": display}
+    runpy.run_path(program, init_globals=names, run_name="__main__")
+finally:
+    sys.stdout.flush()

@@ -1,0 +1,12 @@
+// Command weir runs PySpark Structured Streaming programs without a JVM.
+//
+//	weir serve            answer Spark Connect clients until told to stop
+//	weir run app.py       run a program against a server of its own
+//	weir version          print the version
+//
+// Each command is a file; main.go lists them. The command only wires: flags to
+// options, rooms to each other, signals to a graceful end.
+//
+// Goroutines: those of the two listeners, ended by server.stop, and the one
+// that waits for signals.
+package main

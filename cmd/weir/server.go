@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/weir-dev/weir/internal/peer"
+	"github.com/weir-dev/weir/internal/session"
+	"github.com/weir-dev/weir/internal/sparkconnect"
+	"github.com/weir-dev/weir/internal/ui"
+)
+
+const (
+	sparkVersion = sparkconnect.SparkVersion
+	// firstHTTPPort is where the pages are when no address is given; when it is
+	// taken the next ones are tried, as Spark does for its own pages.
+	firstHTTPPort = 4040
+	lastHTTPPort  = 4056
+	// addressFile tells other commands where the server of a directory listens.
+	addressFile = "server.json"
+)
+
+// server is a running weir: engine, Spark Connect and pages.
+type server struct {
+	log     *slog.Logger
+	dir     string
+	engine  *session.Engine
+	connect *sparkconnect.Server
+	serving *sparkconnect.Serving
+	pages   *http.Server
+	grpc    net.Listener
+	http    net.Listener
+	failed  chan error // a listener ended although nobody asked it to
+}
+
+// addresses is the content of addressFile.
+type addresses struct {
+	PID  int    `json:"pid"`
+	GRPC string `json:"grpc"`
+	HTTP string `json:"http"`
+}
+
+// startServer opens the data directory and both ports.
+func startServer(f serverFlags, grpcAddress, httpAddress string) (*server, error) {
+	s := &server{log: newLogger(f.LogLevel), dir: f.Dir, failed: make(chan error, 2)}
+	confs, err := parseConfs(f.Conf)
+	if err != nil {
+		return nil, err
+	}
+	crash, err := crashPoint(os.Getenv(crashVariable))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "weir:", err)
+		return nil, exitCode(2)
+	}
+	access, err := newAccess(f, grpcAddress, httpAddress, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listen(access, grpcAddress, httpAddress); err != nil {
+		return nil, err
+	}
+	s.engine, err = session.Open(session.Options{
+		Dir: f.Dir, Root: f.Root, Confs: confs, Log: s.log, Crash: crash, Console: os.Stdout,
+	})
+	if err != nil {
+		s.grpc.Close()
+		s.http.Close()
+		return nil, err
+	}
+	s.connect = sparkconnect.New(s.engine, sparkconnect.Options{Log: s.log})
+	s.serving = s.connect.Serve(s.grpc, access.connect)
+	s.servePages(access)
+	go func() { s.failed <- <-s.serving.Ended() }()
+	return s, s.writeAddresses()
+}
+
+func newLogger(level string) *slog.Logger {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		l = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l}))
+}
+
+func parseConfs(list []string) (map[string]string, error) {
+	confs := map[string]string{}
+	for _, c := range list {
+		key, value, ok := strings.Cut(c, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("--conf %s: write it as KEY=VALUE", c)
+		}
+		confs[key] = value
+	}
+	return confs, nil
+}
+
+// listen opens both ports before anything else, so that a taken one is said at
+// once and costs nothing.
+func (s *server) listen(a *access, grpcAddress, httpAddress string) error {
+	var err error
+	if s.grpc, err = net.Listen("tcp", grpcAddress); err != nil {
+		return listenError("Spark Connect", "--grpc", grpcAddress, err)
+	}
+	s.http, err = listenHTTP(httpAddress)
+	if err != nil {
+		s.grpc.Close()
+		return err
+	}
+	s.grpc = a.guard(s.grpc)
+	return nil
+}
+
+// listenHTTP listens on the given address, or on the first free port from 4040.
+func listenHTTP(address string) (net.Listener, error) {
+	if address != "" {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, listenError("pages and API", "--http", address, err)
+		}
+		return l, nil
+	}
+	for port := firstHTTPPort; ; port++ {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			return l, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || port == lastHTTPPort {
+			return nil, listenError("pages and API", "--http", address, err)
+		}
+	}
+}
+
+func listenError(what, flag, address string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("the address %s for %s is taken; %s chooses another, port 0 a free one", address, what, flag)
+	}
+	return fmt.Errorf("listen on %s for %s: %w", address, what, err)
+}
+
+func (s *server) servePages(a *access) {
+	s.pages = &http.Server{
+		Handler: ui.New(s.engine.Monitor(), ui.Options{
+			Version: version, Hosts: a.hosts, Now: time.Now, Allow: a.allowPage,
+		}),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, TLSConfig: a.connect.TLS, ConnContext: keepConn,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	l := s.http
+	if a.connect.TLS != nil {
+		l = tls.NewListener(l, a.connect.TLS)
+	}
+	go func() {
+		if err := s.pages.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			s.failed <- err
+		}
+	}()
+}
+
+func (s *server) grpcAddress() string { return s.grpc.Addr().String() }
+func (s *server) httpAddress() string { return s.http.Addr().String() }
+
+func (s *server) writeAddresses() error {
+	data, err := json.Marshal(addresses{PID: os.Getpid(), GRPC: s.grpcAddress(), HTTP: s.httpAddress()})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.dir, addressFile), data, 0o600)
+}
+
+// stop lets running batches finish until ctx ends, then ends everything.
+func (s *server) stop(ctx context.Context) error {
+	os.Remove(filepath.Join(s.dir, addressFile))
+	err := s.connect.Close(ctx)
+	s.serving.Stop(ctx)
+	return errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
+}
+
+// sameUser reports whether the other end of a request's connection is this
+// process's user.
+func sameUser(r *http.Request) bool {
+	conn, ok := r.Context().Value(connKey{}).(net.Conn)
+	if !ok {
+		return false
+	}
+	uid, err := peer.OwnerUID(conn)
+	return err == nil && uid == peer.Self()
+}
+
+type connKey struct{}
+
+func keepConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}

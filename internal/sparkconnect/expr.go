@@ -1,0 +1,350 @@
+package sparkconnect
+
+import (
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weir-dev/weir/internal/plan"
+	pb "github.com/weir-dev/weir/internal/sparkpb"
+	"github.com/weir-dev/weir/internal/sql"
+)
+
+// expressionTable lists what weir decodes of the expr_type oneof.
+func expressionTable() map[protoreflect.Name]func(*decoder, *pb.Expression) (plan.Expr, error) {
+	return map[protoreflect.Name]func(*decoder, *pb.Expression) (plan.Expr, error){
+		"alias":                               expressionArm((*pb.Expression).GetAlias, (*decoder).alias),
+		"call_function":                       expressionArm((*pb.Expression).GetCallFunction, (*decoder).callFunction),
+		"cast":                                expressionArm((*pb.Expression).GetCast, (*decoder).cast),
+		"common_inline_user_defined_function": expressionArm(inlineFunction, (*decoder).inlineUDF),
+		"expression_string":                   expressionArm((*pb.Expression).GetExpressionString, (*decoder).expressionText),
+		"lambda_function":                     expressionArm((*pb.Expression).GetLambdaFunction, (*decoder).lambda),
+		"literal":                             expressionArm((*pb.Expression).GetLiteral, (*decoder).literalExpr),
+		"named_argument_expression":           expressionArm((*pb.Expression).GetNamedArgumentExpression, (*decoder).namedArg),
+		"sort_order":                          expressionArm((*pb.Expression).GetSortOrder, (*decoder).sortExpr),
+		"subquery_expression":                 expressionArm((*pb.Expression).GetSubqueryExpression, (*decoder).subquery),
+		"unresolved_attribute":                expressionArm((*pb.Expression).GetUnresolvedAttribute, (*decoder).attribute),
+		"unresolved_extract_value":            expressionArm((*pb.Expression).GetUnresolvedExtractValue, (*decoder).extract),
+		"unresolved_function":                 expressionArm((*pb.Expression).GetUnresolvedFunction, (*decoder).function),
+		"unresolved_named_lambda_variable":    expressionArm(lambdaVariable, (*decoder).variable),
+		"unresolved_regex":                    expressionArm((*pb.Expression).GetUnresolvedRegex, (*decoder).regex),
+		"unresolved_star":                     expressionArm((*pb.Expression).GetUnresolvedStar, (*decoder).star),
+		"update_fields":                       expressionArm((*pb.Expression).GetUpdateFields, (*decoder).updateFields),
+	}
+}
+
+func inlineFunction(e *pb.Expression) *pb.CommonInlineUserDefinedFunction {
+	return e.GetCommonInlineUserDefinedFunction()
+}
+
+func lambdaVariable(e *pb.Expression) *pb.Expression_UnresolvedNamedLambdaVariable {
+	return e.GetUnresolvedNamedLambdaVariable()
+}
+
+func (d *decoder) literalExpr(m *pb.Expression_Literal, _ *plan.Origin) (plan.Expr, error) {
+	l, err := d.literal(m)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// attribute decodes a column. Its name is SQL text: parts are separated by
+// dots unless quoted.
+func (d *decoder) attribute(m *pb.Expression_UnresolvedAttribute, at *plan.Origin) (plan.Expr, error) {
+	parts, err := columnParts(m.GetUnparsedIdentifier())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.UnresolvedAttribute{
+		Parts: parts, PlanID: m.PlanId, Metadata: m.GetIsMetadataColumn(), Origin: at,
+	}, nil
+}
+
+// columnParts splits a column's name as Spark's UnresolvedAttribute does: only
+// backquotes protect dots, and names need not be identifiers (col("a b")).
+func columnParts(name string) ([]string, error) {
+	bad := func() ([]string, error) {
+		return nil, plan.AnalysisError("INVALID_ATTRIBUTE_NAME_SYNTAX",
+			"The column name "+name+" has unbalanced backquotes or empty parts.", "name", name)
+	}
+	var parts []string
+	for rest := name; ; {
+		part, tail := "", ""
+		if strings.HasPrefix(rest, "`") {
+			end, ok := closingQuote(rest)
+			if !ok {
+				return bad()
+			}
+			part, tail = strings.ReplaceAll(rest[1:end], "``", "`"), rest[end+1:]
+			if tail != "" && tail[0] != '.' {
+				return bad()
+			}
+		} else {
+			end := strings.IndexByte(rest, '.')
+			if end < 0 {
+				end = len(rest)
+			}
+			part, tail = rest[:end], rest[end:]
+			if strings.Contains(part, "`") {
+				return bad()
+			}
+		}
+		if part == "" && (len(parts) > 0 || tail != "") {
+			return bad()
+		}
+		parts = append(parts, part)
+		if tail == "" {
+			return parts, nil
+		}
+		rest = tail[1:]
+	}
+}
+
+// closingQuote is the index of the backquote that ends a quoted part.
+func closingQuote(s string) (int, bool) {
+	for i := 1; i < len(s); i++ {
+		if s[i] != '`' {
+			continue
+		}
+		if i+1 < len(s) && s[i+1] == '`' {
+			i++
+			continue
+		}
+		return i, true
+	}
+	return 0, false
+}
+
+func (d *decoder) function(m *pb.Expression_UnresolvedFunction, at *plan.Origin) (plan.Expr, error) {
+	args, err := d.expressionList(m.GetArguments())
+	if err != nil {
+		return nil, err
+	}
+	name := []string{m.GetFunctionName()}
+	if m.GetIsUserDefinedFunction() {
+		if name, err = sql.ParseName(m.GetFunctionName()); err != nil {
+			return nil, err
+		}
+	}
+	return &plan.UnresolvedFunction{Name: name, Args: args, Distinct: m.GetIsDistinct(), Origin: at}, nil
+}
+
+func (d *decoder) callFunction(m *pb.CallFunction, at *plan.Origin) (plan.Expr, error) {
+	args, err := d.expressionList(m.GetArguments())
+	if err != nil {
+		return nil, err
+	}
+	name, err := sql.ParseName(m.GetFunctionName())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.UnresolvedFunction{Name: name, Args: args, Origin: at}, nil
+}
+
+func (d *decoder) expressionText(m *pb.Expression_ExpressionString, _ *plan.Origin) (plan.Expr, error) {
+	return sql.ParseExpr(m.GetExpression())
+}
+
+func (d *decoder) star(m *pb.Expression_UnresolvedStar, at *plan.Origin) (plan.Expr, error) {
+	s := &plan.UnresolvedStar{PlanID: m.PlanId, Origin: at}
+	if m.UnparsedTarget == nil {
+		return s, nil
+	}
+	target, ok := strings.CutSuffix(m.GetUnparsedTarget(), ".*")
+	if !ok {
+		return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.UNRESOLVED_STAR_TARGET_INVALID",
+			"The target of a star must end in .*, not "+m.GetUnparsedTarget()+".",
+			"target", m.GetUnparsedTarget())
+	}
+	parts, err := columnParts(target)
+	s.Target = parts
+	return s, err
+}
+
+func (d *decoder) regex(m *pb.Expression_UnresolvedRegex, _ *plan.Origin) (plan.Expr, error) {
+	return &plan.UnresolvedRegex{Pattern: m.GetColName(), PlanID: m.PlanId}, nil
+}
+
+func (d *decoder) alias(m *pb.Expression_Alias, _ *plan.Origin) (plan.Expr, error) {
+	child, err := d.expression(m.GetExpr())
+	if err != nil {
+		return nil, err
+	}
+	if len(m.GetName()) == 0 {
+		return nil, emptyField("spark.connect.Expression.Alias", "name")
+	}
+	if len(m.GetName()) > 1 && m.Metadata != nil {
+		return nil, plan.NewError(plan.ClassInvalidPlan,
+			"CONNECT_INVALID_PLAN.ALIAS_WITH_MULTIPLE_IDENTIFIERS_AND_METADATA",
+			"An alias of several names cannot carry metadata.")
+	}
+	return &plan.Alias{Child: child, Names: m.GetName(), Metadata: m.GetMetadata()}, nil
+}
+
+func (d *decoder) cast(m *pb.Expression_Cast, at *plan.Origin) (plan.Expr, error) {
+	child, err := d.expression(m.GetExpr())
+	if err != nil {
+		return nil, err
+	}
+	c := &plan.Cast{Child: child, Origin: at}
+	switch to := m.GetCastToType().(type) {
+	case *pb.Expression_Cast_Type:
+		c.To, err = d.dataType(to.Type)
+	case *pb.Expression_Cast_TypeStr:
+		c.To, err = sql.ParseType(to.TypeStr)
+	default:
+		err = notSet(m, "CASTTOTYPE_NOT_SET")
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch m.GetEvalMode() {
+	case pb.Expression_Cast_EVAL_MODE_UNSPECIFIED:
+		c.Mode = plan.CastDefault
+	case pb.Expression_Cast_EVAL_MODE_LEGACY:
+		c.Mode = plan.CastLegacy
+	case pb.Expression_Cast_EVAL_MODE_ANSI:
+		c.Mode = plan.CastANSI
+	case pb.Expression_Cast_EVAL_MODE_TRY:
+		c.Mode = plan.CastTry
+	default:
+		return nil, unknownEnum(m.GetEvalMode())
+	}
+	return c, nil
+}
+
+func (d *decoder) extract(m *pb.Expression_UnresolvedExtractValue, at *plan.Origin) (plan.Expr, error) {
+	child, err := d.expression(m.GetChild())
+	if err != nil {
+		return nil, err
+	}
+	key, err := d.expression(m.GetExtraction())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.ExtractValue{Child: child, Key: key, Origin: at}, nil
+}
+
+func (d *decoder) updateFields(m *pb.Expression_UpdateFields, _ *plan.Origin) (plan.Expr, error) {
+	child, err := d.expression(m.GetStructExpression())
+	if err != nil {
+		return nil, err
+	}
+	field, err := columnParts(m.GetFieldName())
+	if err != nil {
+		return nil, err
+	}
+	u := &plan.UpdateFields{Child: child, Field: field}
+	if m.GetValueExpression() != nil {
+		u.Value, err = d.expression(m.GetValueExpression())
+	}
+	return u, err
+}
+
+func (d *decoder) sortExpr(m *pb.Expression_SortOrder, _ *plan.Origin) (plan.Expr, error) {
+	o, err := d.sortOrder(m)
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (d *decoder) sortOrder(m *pb.Expression_SortOrder) (*plan.SortOrder, error) {
+	child, err := d.expression(m.GetChild())
+	if err != nil {
+		return nil, err
+	}
+	o := &plan.SortOrder{Child: child}
+	switch m.GetDirection() {
+	case pb.Expression_SortOrder_SORT_DIRECTION_UNSPECIFIED, pb.Expression_SortOrder_SORT_DIRECTION_ASCENDING:
+	case pb.Expression_SortOrder_SORT_DIRECTION_DESCENDING:
+		o.Descending = true
+	default:
+		return nil, unknownEnum(m.GetDirection())
+	}
+	switch m.GetNullOrdering() {
+	case pb.Expression_SortOrder_SORT_NULLS_UNSPECIFIED:
+		o.NullsFirst = !o.Descending
+	case pb.Expression_SortOrder_SORT_NULLS_FIRST:
+		o.NullsFirst = true
+	case pb.Expression_SortOrder_SORT_NULLS_LAST:
+	default:
+		return nil, unknownEnum(m.GetNullOrdering())
+	}
+	return o, nil
+}
+
+func (d *decoder) namedArg(m *pb.NamedArgumentExpression, _ *plan.Origin) (plan.Expr, error) {
+	value, err := d.expression(m.GetValue())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.NamedArg{Key: m.GetKey(), Child: value}, nil
+}
+
+func (d *decoder) lambda(m *pb.Expression_LambdaFunction, at *plan.Origin) (plan.Expr, error) {
+	body, err := d.expression(m.GetFunction())
+	if err != nil {
+		return nil, err
+	}
+	l := &plan.Lambda{Body: body, Origin: at}
+	for _, a := range m.GetArguments() {
+		l.Params = append(l.Params, strings.Join(a.GetNameParts(), "."))
+	}
+	return l, nil
+}
+
+// variable is a lambda's parameter: a name that analysis finds in the lambda
+// around it before it looks for columns.
+func (d *decoder) variable(m *pb.Expression_UnresolvedNamedLambdaVariable, at *plan.Origin) (plan.Expr, error) {
+	if len(m.GetNameParts()) == 0 {
+		return nil, emptyField("spark.connect.Expression.UnresolvedNamedLambdaVariable", "name_parts")
+	}
+	return &plan.UnresolvedAttribute{Parts: m.GetNameParts(), Origin: at}, nil
+}
+
+func (d *decoder) subquery(m *pb.SubqueryExpression, at *plan.Origin) (plan.Expr, error) {
+	s := &plan.Subquery{Plan: d.references[m.GetPlanId()], Origin: at}
+	if s.Plan == nil {
+		return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.INVALID_WITH_RELATION_REFERENCE",
+			"A subquery refers to a relation that was not sent with the plan.")
+	}
+	var err error
+	switch m.GetSubqueryType() {
+	case pb.SubqueryExpression_SUBQUERY_TYPE_SCALAR:
+		s.Kind = plan.ScalarSubquery
+	case pb.SubqueryExpression_SUBQUERY_TYPE_EXISTS:
+		s.Kind = plan.ExistsSubquery
+	case pb.SubqueryExpression_SUBQUERY_TYPE_IN:
+		s.Kind = plan.InSubquery
+		s.Values, err = d.expressionList(m.GetInSubqueryValues())
+	default:
+		return nil, plan.Unsupported("A subquery of kind " + m.GetSubqueryType().String())
+	}
+	return s, err
+}
+
+// inlineUDF decodes a call of a Python function that travels with the plan.
+func (d *decoder) inlineUDF(m *pb.CommonInlineUserDefinedFunction, _ *plan.Origin) (plan.Expr, error) {
+	args, err := d.expressionList(m.GetArguments())
+	if err != nil {
+		return nil, err
+	}
+	return d.pythonUDF(m, args)
+}
+
+func (d *decoder) pythonUDF(m *pb.CommonInlineUserDefinedFunction, args []plan.Expr) (*plan.PythonUDF, error) {
+	p := m.GetPythonUdf()
+	if p == nil {
+		return nil, plan.Unsupported("A function that is not written in Python")
+	}
+	returns, err := d.dataType(p.GetOutputType())
+	if err != nil {
+		return nil, err
+	}
+	return &plan.PythonUDF{
+		Name: m.GetFunctionName(), Args: args, Returns: returns, EvalType: int(p.GetEvalType()),
+		Command: p.GetCommand(), PythonVersion: p.GetPythonVer(), Deterministic: m.GetDeterministic(),
+	}, nil
+}
