@@ -201,13 +201,21 @@ func damages(size int) []damage {
 		}},
 		{"one up", renumber(1)}, {"one down", renumber(-1)}, {"far up", renumber(7)},
 	}
-	step := 1 + size/64 // flips are spread over large files
-	for i := 0; i < size; i += step {
-		at := size - 1 - i
-		all = append(all, damage{fmt.Sprintf("bit %d of byte %d", i%8, at),
-			rewrite(func(b []byte) []byte { b[at] ^= 1 << (i % 8); return b })})
+	// Three bits of each of the last bytes, where the offsets are, and one of
+	// bytes spread over the rest.
+	for i := 0; i < size; i++ {
+		if i < 24 {
+			all = append(all, flip(size-1-i, 0), flip(size-1-i, 1), flip(size-1-i, 2))
+		} else if i%19 == 0 {
+			all = append(all, flip(size-1-i, i%8))
+		}
 	}
 	return all
+}
+
+func flip(at, bit int) damage {
+	return damage{fmt.Sprintf("bit %d of byte %d", bit, at),
+		rewrite(func(b []byte) []byte { b[at] ^= 1 << bit; return b })}
 }
 
 // Whatever happens to one file of a checkpoint: the query either refuses, by a

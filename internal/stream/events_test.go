@@ -12,6 +12,7 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/testkit"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 func second(s int64) int64 { return (1_704_067_200 + s) * 1_000_000 } // of 2024-01-01
@@ -136,6 +137,38 @@ func aggregate(t *testing.T, name string, args ...plan.Expr) plan.Expr {
 		t.Fatal(err)
 	}
 	return &plan.Alias{Child: e, Names: []string{name}, ID: ids.Next()}
+}
+
+// A replay has the watermark and the time of the first attempt.
+func TestReplaysMeetTheOldWatermark(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.plan = marked("a", 0)
+		r.trigger.Kind = plan.AvailableNow
+		run := func(values ...int64) *monitor.Progress {
+			r.tapes["a"].put(values...)
+			q := r.mustStart(t)
+			if err := q.Await(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return q.Record().Snapshot().LastBatch
+		}
+		run(second(1))
+		first := run(second(2))
+		if err := vfs.RemoveFile(r.fs, "/ck/commits/1"); err != nil {
+			t.Fatal(err)
+		}
+		testkit.Diff(t, "event times of the replay", eventTimes(run()), eventTimes(first))
+	})
+}
+
+func TestReplaysHaveTheOldTime(t *testing.T) {
+	r := &run{Query: &Query{config: newRig(vfs.NewMemory()).config()}, inputs: &inputs{}}
+	if err := r.startFrom(resumption{batch: 3, replay: true, timestampMs: 1_700_000_000_123}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.eval(r.replay).Now, int64(1_700_000_000_123_000); got != want {
+		t.Errorf("current_timestamp is %d, want %d", got, want)
+	}
 }
 
 func TestObservedMetricsAreInProgress(t *testing.T) {

@@ -158,6 +158,30 @@ func TestRunsGoOnFromSpark(t *testing.T) {
 	}
 }
 
+// A checksum without its file would condemn the next file of the name.
+func TestChecksumsOfMissingFilesGo(t *testing.T) {
+	place := connector.Place{FS: sparkCheckpoint(t, "4.3.0-stateless"), Dir: "/ck/commits"}
+	if err := place.FS.Remove("/ck/commits/1"); err != nil {
+		t.Fatal(err)
+	}
+	log, err := openBatchLog(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := place.FS.Stat("/ck/commits/.1.crc"); err == nil {
+		t.Error("the orphan stays")
+	}
+	if _, err := place.FS.Stat("/ck/commits/.0.crc"); err != nil {
+		t.Error("another file's checksum is gone")
+	}
+	if err := log.add(1, commitEntry{}.encode()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.read(1); err != nil {
+		t.Error(err)
+	}
+}
+
 // sparkError is an error as PySpark received it.
 type sparkError struct {
 	Class, Condition, SQLState, Message string
