@@ -161,12 +161,16 @@ func NewJSONReader(schema plan.Type, o JSONOptions) (*JSONReader, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
+	if !isUTF8(o.Encoding) && !o.MultiLine && o.LineSep == "" && !o.Function {
+		return nil, plan.IllegalArgument("requirement failed: The lineSep option must be specified for the %s "+
+			"encoding, because its lines cannot be told before they are decoded", o.Encoding)
+	}
 	r := &JSONReader{schema: schema, opts: o, corrupt: -1}
 	d := &r.d
 	d.jsonGrammar = jsonGrammar{
 		comments: o.AllowComments, unquotedNames: o.AllowUnquotedNames, singleQuotes: !o.NoSingleQuotes,
 		leadingZeros: o.AllowLeadingZeros, nonNumeric: !o.NoNonNumeric, backslashAny: o.AllowBackslashAny,
-		controlChars: o.AllowControlChars, replaceBadUTF8: o.Function || o.Encoding != "",
+		controlChars: o.AllowControlChars, replaceBadUTF8: o.Function,
 	}
 	d.function = o.Function || o.Encoding != ""
 	d.zone, d.now, d.fallback = NewOffsets(o.Zone), o.Now, o.Fallback

@@ -17,6 +17,9 @@ import (
 func decodeCharset(src io.Reader, name string, whole bool) (io.Reader, error) {
 	in := bufio.NewReaderSize(src, 4096)
 	upper := strings.ToUpper(strings.ReplaceAll(name, "_", "-"))
+	if name != "" && isUTF8(name) {
+		return in, nil
+	}
 	switch upper {
 	case "":
 		if whole {
@@ -25,7 +28,7 @@ func decodeCharset(src io.Reader, name string, whole bool) (io.Reader, error) {
 			}
 		}
 		return in, nil
-	case "UTF-8", "UTF8", "US-ASCII", "ASCII":
+	case "US-ASCII", "ASCII":
 		return in, nil
 	case "ISO-8859-1", "LATIN1":
 		return &charset{in: in, next: latin1}, nil
@@ -43,6 +46,10 @@ func decodeCharset(src io.Reader, name string, whole bool) (io.Reader, error) {
 		return c, nil
 	}
 	return nil, plan.Unsupported("the encoding " + name)
+}
+
+func isUTF8(name string) bool {
+	return name == "" || strings.EqualFold(name, "UTF-8") || strings.EqualFold(name, "UTF8")
 }
 
 func wideCharset(in *bufio.Reader, name string) *charset {

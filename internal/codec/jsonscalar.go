@@ -158,7 +158,7 @@ func (d *jsonDecoder) quotedFloat(n *jsonNode, i int) (int, jsonResult) {
 		return -1, jsonWrong
 	}
 	f, ok := namedFloat(textOf(content))
-	if !ok {
+	if !ok || !d.nonNumeric {
 		return next, jsonWrong
 	}
 	appendFloatTo(n.out, f)
@@ -353,7 +353,7 @@ func (d *jsonDecoder) timestamp(text string) (int64, bool) {
 	} else if micros, ok := ParseTimestamp(text, d.zone, d.now); ok {
 		return micros, true
 	}
-	if !strings.Contains(text, "GMT") {
+	if d.stampPattern == nil && !strings.Contains(text, "GMT") {
 		return 0, false
 	}
 	return ParseTimestamp(strings.ReplaceAll(text, "GMT", ""), d.zone, d.now)

@@ -194,21 +194,37 @@ func (w *JSONWriter) mapping(dst []byte, v *chunk.Vector, i int) []byte {
 	return w.close(dst, '}', from == to)
 }
 
-// key prints the key of a map. As in Spark it is the text of the value that
-// Spark holds: a number for dates and timestamps.
+// key prints the key of a map. As in Spark it is the text of what Spark holds
+// in memory: a number for dates, times and intervals, [a,b] for structs.
 func (w *JSONWriter) key(dst []byte, v *chunk.Vector, i int) []byte {
-	var text []byte
-	switch v.Type.Kind {
-	case plan.KindString, plan.KindChar, plan.KindVarChar:
-		text = v.Bytes(i)
-	default:
-		text = w.style.AppendValue(nil, v, i)
-	}
-	dst = appendJSONString(dst, text)
+	dst = appendJSONString(dst, w.held(nil, v, i))
 	if w.opts.Pretty {
 		return append(dst, " : "...)
 	}
 	return append(dst, ':')
+}
+
+func (w *JSONWriter) held(dst []byte, v *chunk.Vector, i int) []byte {
+	if v.IsNull(i) {
+		return append(dst, "null"...)
+	}
+	switch v.Type.Kind {
+	case plan.KindDate, plan.KindYearMonth:
+		return appendInt(dst, int64(chunk.Values[int32](v)[i]))
+	case plan.KindTimestamp, plan.KindTimestampNTZ, plan.KindDayTime, plan.KindTime:
+		return appendInt(dst, chunk.Values[int64](v)[i])
+	case plan.KindStruct:
+		dst = append(dst, '[')
+		for k, kid := range v.Kids {
+			if k > 0 {
+				dst = append(dst, ',')
+			}
+			dst = w.held(dst, kid, i)
+		}
+		return append(dst, ']')
+	default:
+		return w.style.AppendValue(dst, v, i)
+	}
 }
 
 // temporal prints a date, time or interval, which never needs escapes unless
@@ -267,9 +283,9 @@ func appendISO(dst []byte, micros int64, zone *Offsets) []byte {
 	switch {
 	case zone == nil:
 		return dst
-	case offset/60 == 0:
+	case offset == 0:
 		return append(dst, 'Z')
 	default:
-		return appendOffset(dst, int(offset), "+HH:MM")
+		return appendOffset(dst, int(offset), "+HH:MM:ss")
 	}
 }

@@ -41,6 +41,12 @@ type ParquetWriter struct {
 	file   *pqarrow.FileWriter
 	stats  []*columnStats
 	rows   int64
+	begin  func(dictionaries []parquet.ColumnPath) (*pqarrow.FileWriter, error)
+
+	// early are the first chunks, kept until it is known which columns repeat
+	// their values; file is nil until then.
+	early     []*chunk.Chunk
+	earlyRows int
 }
 
 // NewParquetWriter begins a file of a schema on w, which stays the caller's.
@@ -56,15 +62,18 @@ func NewParquetWriter(w io.Writer, schema plan.Type, o ParquetOptions) (*Parquet
 		return nil, err
 	}
 	p := &ParquetWriter{schema: schema, arrow: chunk.ArrowSchema(stored(schema), chunk.ArrowOptions{Zone: "UTC"})}
-	props := parquet.NewWriterProperties(
-		parquet.WithCompression(c), parquet.WithVersion(parquet.V2_LATEST),
-		parquet.WithStoreDecimalAsInteger(true), parquet.WithCreatedBy("weir"),
-		parquet.WithMaxRowGroupLength(maxRowGroupRows), parquet.WithRootName("spark_schema"),
-	)
-	var err error
-	p.file, err = pqarrow.NewFileWriter(bare(p.arrow), w, props, pqarrow.NewArrowWriterProperties())
-	if err != nil {
-		return nil, fmt.Errorf("begin a Parquet file: %w", err)
+	p.begin = func(dictionaries []parquet.ColumnPath) (*pqarrow.FileWriter, error) {
+		props := []parquet.WriterProperty{
+			parquet.WithCompression(c), parquet.WithVersion(parquet.V2_LATEST),
+			parquet.WithStoreDecimalAsInteger(true), parquet.WithCreatedBy("weir"),
+			parquet.WithMaxRowGroupLength(maxRowGroupRows), parquet.WithRootName("spark_schema"),
+			parquet.WithDictionaryDefault(false),
+		}
+		for _, path := range dictionaries {
+			props = append(props, parquet.WithDictionaryPath(path, true))
+		}
+		return pqarrow.NewFileWriter(bare(p.arrow), w, parquet.NewWriterProperties(props...),
+			pqarrow.NewArrowWriterProperties())
 	}
 	for _, f := range schema.Fields {
 		p.stats = append(p.stats, newColumnStats(f.Type))
@@ -133,7 +142,7 @@ func checkParquetType(t plan.Type, column string) error {
 	return nil
 }
 
-// Append writes the rows of a chunk.
+// Append writes the rows of a chunk, which must not change before Close.
 func (p *ParquetWriter) Append(c *chunk.Chunk) error {
 	if c.Rows == 0 {
 		return nil
@@ -142,6 +151,33 @@ func (p *ParquetWriter) Append(c *chunk.Chunk) error {
 		p.stats[i].add(v)
 	}
 	p.rows += int64(c.Rows)
+	if p.file != nil {
+		return p.write(c)
+	}
+	p.early = append(p.early, c)
+	p.earlyRows += c.Rows
+	if p.earlyRows < sampleRows {
+		return nil
+	}
+	return p.open()
+}
+
+// open begins the file with what has come so far.
+func (p *ParquetWriter) open() error {
+	var err error
+	if p.file, err = p.begin(repetitive(p.schema, p.early)); err != nil {
+		return fmt.Errorf("begin a Parquet file: %w", err)
+	}
+	for _, c := range p.early {
+		if err := p.write(c); err != nil {
+			return err
+		}
+	}
+	p.early = nil
+	return nil
+}
+
+func (p *ParquetWriter) write(c *chunk.Chunk) error {
 	rec := c.ToArrow(p.arrow)
 	defer rec.Release()
 	if err := p.file.WriteBuffered(rec); err != nil {
@@ -152,6 +188,11 @@ func (p *ParquetWriter) Append(c *chunk.Chunk) error {
 
 // Close ends the file and says what it holds. The underlying writer stays open.
 func (p *ParquetWriter) Close() (ParquetSummary, error) {
+	if p.file == nil {
+		if err := p.open(); err != nil {
+			return ParquetSummary{}, err
+		}
+	}
 	err := errors.Join(
 		p.file.AppendKeyValueMetadata("org.apache.spark.version", "4.3.0"),
 		p.file.AppendKeyValueMetadata(rowMetadata, p.schema.JSON()),

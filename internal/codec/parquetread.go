@@ -89,25 +89,39 @@ func (f *ParquetFile) Close() error { return f.reader.Close() }
 // that the file does not have is NULL.
 func (f *ParquetFile) Read(ctx context.Context, want plan.Type) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		columns := f.match(want)
-		next, err := f.open(ctx, columns)
+		s, err := f.scan(ctx, want)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for {
-			c, err := next()
-			if err == io.EOF {
-				return
-			}
-			if err == nil {
-				c, err = f.project(c, columns, want)
-			}
+		defer s.close()
+		for s.left > 0 {
+			c, err := s.next()
 			if !yield(c, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// parquetScan reads some columns of a file from its first row to its last.
+type parquetScan struct {
+	f    *ParquetFile
+	want plan.Type
+	left int64
+
+	// places say where each wanted column comes from.
+	places []columnPlace
+	rr     pqarrow.RecordReader // nil when the library reads no column
+	part   plan.Type            // what rr yields
+}
+
+// columnPlace is where a wanted column comes from: a column of the batches
+// that the library yields, an own reader, or nowhere.
+type columnPlace struct {
+	file    int // column of the file, -1 when it is not there
+	batch   int
+	special *int96Column
 }
 
 // match is the file's column for each wanted one, -1 for those it lacks.
@@ -128,38 +142,46 @@ func (f *ParquetFile) match(want plan.Type) []int {
 	return columns
 }
 
-// open begins reading the matched columns. The returned function yields chunks
-// of the distinct matched columns, in the order of the file.
-func (f *ParquetFile) open(ctx context.Context, columns []int) (func() (*chunk.Chunk, error), error) {
-	wanted := map[int]bool{}
-	for _, c := range columns {
-		if c >= 0 {
-			wanted[c] = true
+// scan begins reading the columns of want.
+func (f *ParquetFile) scan(ctx context.Context, want plan.Type) (*parquetScan, error) {
+	s := &parquetScan{f: f, want: want, left: f.Rows()}
+	wanted := map[int]int{} // column of the file to column of the batches
+	for _, k := range f.match(want) {
+		place := columnPlace{file: k}
+		if k >= 0 {
+			if leaf := f.int96Leaf(k); leaf >= 0 {
+				place.special = newInt96Column(f.reader, leaf)
+			} else {
+				wanted[k] = 0
+			}
+		}
+		s.places = append(s.places, place)
+	}
+	var fields []plan.Field
+	for k, field := range f.stored.Fields {
+		if _, ok := wanted[k]; ok {
+			wanted[k] = len(fields)
+			fields = append(fields, field)
 		}
 	}
-	if len(wanted) == 0 {
-		return f.countOnly(), nil
+	for i, p := range s.places {
+		s.places[i].batch = wanted[p.file]
+	}
+	if len(fields) == 0 {
+		return s, nil
 	}
 	var leaves []int
 	schema := f.reader.MetaData().Schema
 	for leaf := range schema.NumColumns() {
 		root := schema.Root().FieldIndexByField(schema.ColumnRoot(leaf))
-		if wanted[root] {
+		if _, ok := wanted[root]; ok {
 			leaves = append(leaves, leaf)
 		}
 	}
-	rr, err := f.reading(ctx, leaves)
-	if err != nil {
-		return nil, err
-	}
-	var fields []plan.Field
-	for k, field := range f.stored.Fields {
-		if wanted[k] {
-			fields = append(fields, field)
-		}
-	}
-	part := plan.Struct(fields...)
-	return func() (*chunk.Chunk, error) { return f.next(rr, part) }, nil
+	s.part = plan.Struct(fields...)
+	var err error
+	s.rr, err = f.reading(ctx, leaves)
+	return s, err
 }
 
 func (f *ParquetFile) reading(ctx context.Context, leaves []int) (rr pqarrow.RecordReader, err error) {
@@ -175,63 +197,64 @@ func (f *ParquetFile) reading(ctx context.Context, leaves []int) (rr pqarrow.Rec
 	return rr, nil
 }
 
-// countOnly yields rows without columns.
-func (f *ParquetFile) countOnly() func() (*chunk.Chunk, error) {
-	left := f.Rows()
-	return func() (*chunk.Chunk, error) {
-		if left == 0 {
-			return nil, io.EOF
-		}
-		n := min(left, chunk.MaxRows)
-		left -= n
-		return &chunk.Chunk{Rows: int(n)}, nil
+func (s *parquetScan) close() {
+	if s.rr != nil {
+		s.rr.Release()
 	}
 }
 
-func (f *ParquetFile) next(rr pqarrow.RecordReader, part plan.Type) (c *chunk.Chunk, err error) {
+// next is the next rows in the wanted order and types.
+func (s *parquetScan) next() (out *chunk.Chunk, err error) {
+	f := s.f
 	defer func() {
 		if p := recover(); p != nil {
-			err = brokenFile(f.name, fmt.Errorf("%v", p))
+			out, err = nil, brokenFile(f.name, fmt.Errorf("%v", p))
 		}
 	}()
-	rec, err := rr.Read()
-	if err == io.EOF || err == nil && rec == nil {
-		rr.Release()
-		return nil, io.EOF
-	}
+	read, err := s.batch()
 	if err != nil {
 		return nil, brokenFile(f.name, err)
 	}
-	if c, err = chunk.FromArrow(rec, part); err != nil {
-		return nil, brokenFile(f.name, err)
-	}
-	return c, nil
-}
-
-// project puts the read columns in the wanted order and types.
-func (f *ParquetFile) project(read *chunk.Chunk, columns []int, want plan.Type) (*chunk.Chunk, error) {
-	position := map[int]int{}
-	for k := range f.stored.Fields {
-		for _, c := range columns {
-			if _, seen := position[k]; c == k && !seen {
-				position[k] = len(position)
-			}
-		}
-	}
-	out := &chunk.Chunk{Rows: read.Rows, Cols: make([]*chunk.Vector, len(columns))}
-	for i, k := range columns {
-		t := want.Fields[i].Type
-		if k < 0 {
+	s.left -= int64(read.Rows)
+	out = &chunk.Chunk{Rows: read.Rows, Cols: make([]*chunk.Vector, len(s.places))}
+	for i, place := range s.places {
+		t := s.want.Fields[i].Type
+		if place.file < 0 {
 			out.Cols[i] = chunk.NullVector(t, read.Rows)
 			continue
 		}
-		v, ok := adapt(read.Cols[position[k]], t)
-		if !ok {
-			return nil, typeMismatch(f.name, want.Fields[i], f.stored.Fields[k].Type)
+		var v *chunk.Vector
+		if place.special != nil {
+			if v, err = place.special.read(read.Rows); err != nil {
+				return nil, brokenFile(f.name, err)
+			}
+		} else {
+			v = read.Cols[place.batch]
 		}
-		out.Cols[i] = v
+		var ok bool
+		if out.Cols[i], ok = adapt(v, t); !ok {
+			return nil, typeMismatch(f.name, s.want.Fields[i], f.stored.Fields[place.file].Type)
+		}
 	}
 	return out, nil
+}
+
+// batch is the next rows of the columns that the library reads.
+func (s *parquetScan) batch() (*chunk.Chunk, error) {
+	if s.rr == nil {
+		return &chunk.Chunk{Rows: int(min(s.left, chunk.MaxRows))}, nil
+	}
+	rec, err := s.rr.Read()
+	if err == io.EOF || err == nil && (rec == nil || rec.NumRows() == 0) {
+		return nil, fmt.Errorf("%d rows are missing", s.left)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.NumRows() > s.left {
+		return nil, fmt.Errorf("there are more rows than the footer says")
+	}
+	return chunk.FromArrow(rec, s.part)
 }
 
 func typeMismatch(name string, want plan.Field, have plan.Type) error {

@@ -212,7 +212,7 @@ func appendGMTOffset(dst []byte, seconds int, full bool) []byte {
 // their offset.
 var zoneTexts = map[string]struct {
 	name  string
-	hours int
+	hours float64
 }{
 	"UTC":  {"Coordinated Universal Time", 0},
 	"GMT":  {"Greenwich Mean Time", 0},
@@ -233,15 +233,30 @@ var zoneTexts = map[string]struct {
 	"BST":  {"British Summer Time", 1},
 	"MSK":  {"Moscow Standard Time", 3},
 	"JST":  {"Japan Standard Time", 9},
+	"IST":  {"India Standard Time", 5.5},
+}
+
+// usualName is the abbreviation of the zone's winter or summer time nowadays,
+// which Java prints for all times, and its offset.
+func usualName(at time.Time) (string, int) {
+	for _, month := range [...]time.Month{time.January, time.July} {
+		now := time.Date(2024, month, 1, 0, 0, 0, 0, at.Location())
+		if now.IsDST() == at.IsDST() {
+			return now.Zone()
+		}
+	}
+	return at.Zone()
 }
 
 func zoneName(loc *time.Location, instant int64, full bool) string {
 	if id := loc.String(); id == "Z" || id[0] == '+' || id[0] == '-' {
 		return id
 	}
-	name, offset := time.Unix(instant, 0).In(loc).Zone()
+	at := time.Unix(instant, 0).In(loc)
+	name, usual := usualName(at)
+	_, offset := at.Zone()
 	if full {
-		if text, ok := zoneTexts[name]; ok && text.hours*3600 == offset {
+		if text, ok := zoneTexts[name]; ok && int(text.hours*3600) == usual {
 			return text.name
 		}
 		return string(appendGMTOffset(nil, offset, true))

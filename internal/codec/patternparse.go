@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 // parsed is what a pattern found in a text. A set bit of has says that the
@@ -35,7 +37,9 @@ func (r *parsed) set(f field, v int64) bool {
 	return true
 }
 
-// ParseTimestamp reads a timestamp; zone is that of texts that name none.
+// ParseTimestamp reads a timestamp; zone is that of texts that name none. The
+// error is a *plan.Error when the timestamp overflows, and says what is wrong
+// with the text otherwise.
 func (p *Pattern) ParseTimestamp(text string, zone *Offsets) (int64, error) {
 	var r parsed
 	days, clock, err := p.parse(text, &r)
@@ -46,9 +50,14 @@ func (p *Pattern) ParseTimestamp(text string, zone *Offsets) (int64, error) {
 		zone = NewOffsets(r.zone)
 	}
 	second := zone.instant(days*secondsPerDay + clock/microsPerSecond)
+	return microsOrOverflow(second, clock)
+}
+
+// microsOrOverflow fails as Spark does, even where it forgives bad text.
+func microsOrOverflow(second, clock int64) (int64, error) {
 	micros, ok := toMicros(second, clock%microsPerSecond)
 	if !ok {
-		return 0, r.fault("the timestamp overflows")
+		return 0, &plan.Error{Class: "java.lang.ArithmeticException", Msg: "long overflow"}
 	}
 	return micros, nil
 }
@@ -64,11 +73,7 @@ func (p *Pattern) ParseTimestampNTZ(text string, allowZone bool) (int64, error) 
 	if r.zone != nil && !allowZone {
 		return 0, r.fault("the text has a time zone")
 	}
-	micros, ok := toMicros(days*secondsPerDay+clock/microsPerSecond, clock%microsPerSecond)
-	if !ok {
-		return 0, r.fault("the timestamp overflows")
-	}
-	return micros, nil
+	return microsOrOverflow(days*secondsPerDay+clock/microsPerSecond, clock)
 }
 
 // ParseDate reads a date.
@@ -324,12 +329,26 @@ func matchZone(r *parsed, at int) (int, bool) {
 		if long, ok := summerZones[strings.ToUpper(name)]; ok {
 			name = long
 		}
-		if loc, err := Zone(name); err == nil {
-			r.zone = loc
-			return end, true
+		for _, spelling := range [...]string{name, regionCase(name)} {
+			if loc, err := Zone(spelling); err == nil {
+				r.zone = loc
+				return end, true
+			}
 		}
 	}
 	return at, false
+}
+
+// regionCase is the name of a region as it is usually spelt: patterns read ids
+// in any case.
+func regionCase(name string) string {
+	b := []byte(strings.ToLower(name))
+	for i := range b {
+		if (i == 0 || b[i-1] == '/' || b[i-1] == '_' || b[i-1] == '-') && isLetter(b[i]) {
+			b[i] &^= 0x20
+		}
+	}
+	return string(b)
 }
 
 // summerZones are the abbreviations that Java reads beside those that are ids.
@@ -369,6 +388,9 @@ func (r *parsed) resolve() error {
 	half, ok := r.get(fieldAmPm)
 	if hour, ok2 := r.get(fieldHour12); ok && ok2 {
 		hours = hours && r.set(fieldHour, half*12+hour)
+	}
+	if hour, ok := r.get(fieldHour); ok {
+		hours = hours && r.set(fieldHour12, hour%12) && r.set(fieldAmPm, hour/12)
 	}
 	if !hours {
 		return errors.New("conflict between hours")

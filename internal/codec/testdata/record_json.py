@@ -4,10 +4,11 @@ Run with pyspark==4.3.0 and Java 17; writes json_read.jsonl (schema, options,
 hex bytes of the file, rows as CAST(struct(*) AS STRING) or the condition of
 the error) and json_write.jsonl beside this file.
 """
-import json, os, tempfile
+import json, os, sys, tempfile
 from pyspark.sql import SparkSession
 
 spark = (SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+         .config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
          .config("spark.sql.session.timeZone", "UTC").getOrCreate())
 spark.sparkContext.setLogLevel("OFF")
 here = os.path.dirname(os.path.abspath(__file__))
@@ -67,8 +68,9 @@ reads += [
     ("t TIMESTAMP" + C, {"timeZone": "America/Los_Angeles"}, lines('{"t":"2024-01-02 03:04:05"}')), ("bad STRING, id INT, k STRING", {"columnNameOfCorruptRecord": "bad"}, lines('{"id":1,"bad":"mine"}', '{"id":"x"}')),
     ("id INT, id2 INT" + C, {}, b''), ("id INT", {}, b'\n\n'), ("s STRING" + C, {}, lines('{"s":"' + "x" * 300 + '"}', '{"s":"' + "é" * 20 + '\\n"}')), ("s STRING" + C, {}, lines('{"s":' + "[" * 999 + "]" * 999 + '}', '{"s":' + "[" * 1000 + "]" * 1000 + '}')),
 ]
-with open(os.path.join(here, "json_read.jsonl"), "w") as f:
-    for i, (schema, options, data) in enumerate(reads):
+start = int(sys.argv[1]) if len(sys.argv) > 1 else 0  # goes on where a recording was cut off
+with open(os.path.join(here, "json_read.jsonl"), "a" if start else "w") as f:
+    for i, (schema, options, data) in enumerate(reads[start:]):
         path = os.path.join(tmp, f"{i}.json")
         open(path, "wb").write(data)
         o = {"schema": schema, "options": options, "file": data.hex()}
@@ -79,6 +81,7 @@ with open(os.path.join(here, "json_read.jsonl"), "w") as f:
         except Exception as e:
             o["error"] = (e.getCondition() if hasattr(e, "getCondition") else None) or type(e).__name__
         f.write(json.dumps(o, ensure_ascii=False) + "\n")
+        f.flush()
 
 values = ["1 AS a, 'x' AS b, NULL AS c", "1.50 AS a, 1.0D AS b, 1e20D AS c, 1.5F AS d, CAST('NaN' AS DOUBLE) AS e, CAST('-Infinity' AS FLOAT) AS f", "DATE '2024-02-29' AS a, TIMESTAMP '2024-02-29 10:11:12.123456' AS b, TIMESTAMP_NTZ '2024-02-29 10:11:12.5' AS c, TIMESTAMP '2024-02-29 10:11:12' AS d",
     "DATE '+12345-02-28' AS a, TIMESTAMP '-0005-02-28 10:11:12' AS b", "array(1, NULL, 3) AS a, array() AS b, array(struct(1 AS x, NULL AS y)) AS c", "map('a', 1, 'b', NULL) AS a, map() AS b, map(1, 'x') AS c, map(DATE '2024-01-01', 2) AS d, map(TIMESTAMP '2024-01-01 00:00:00', 3, TIMESTAMP '2024-01-01 00:00:00.5', 4) AS e",
