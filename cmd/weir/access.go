@@ -60,8 +60,8 @@ func (a *access) checkReach(f serverFlags, address string, log *slog.Logger) err
 			"address", address)
 		return nil
 	}
-	return fmt.Errorf("%s can be reached from other machines: give --token-file, --tls-cert and --tls-key, or --insecure",
-		address)
+	return fmt.Errorf("%s can be reached from other machines: "+
+		"give --token-file, --tls-cert and --tls-key, or --insecure", address)
 }
 
 func isLoopback(address string) bool {

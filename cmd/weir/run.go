@@ -73,7 +73,8 @@ func (c *runCommand) runOnLiveServer(python string, locked *vfs.LockedError) err
 	if err := json.Unmarshal(data, &a); err != nil || a.PID != locked.PID {
 		return locked
 	}
-	fmt.Fprintf(os.Stderr, "weir: using the server that holds %s (pid %d), pages at http://%s\n", c.Dir, a.PID, a.HTTP)
+	fmt.Fprintf(os.Stderr, "weir: using the server that holds %s (pid %d), pages at http://%s\n",
+		c.Dir, a.PID, a.HTTP)
 	return c.execute(python, "sc://"+localhost(a.GRPC))
 }
 

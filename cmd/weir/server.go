@@ -145,7 +145,8 @@ func listenHTTP(address string) (net.Listener, error) {
 
 func listenError(what, flag, address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("the address %s for %s is taken; %s chooses another, port 0 a free one", address, what, flag)
+		return fmt.Errorf("the address %s for %s is taken; %s chooses another, port 0 a free one",
+			address, what, flag)
 	}
 	return fmt.Errorf("listen on %s for %s: %w", address, what, err)
 }

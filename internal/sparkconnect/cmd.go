@@ -10,19 +10,22 @@ import (
 
 // commandTable lists the commands that weir executes.
 func commandTable() map[protoreflect.Name]func(*execution, *pb.Command) error {
+	type c = pb.Command
+	type d = decoder
+	type x = execution
 	return map[protoreflect.Name]func(*execution, *pb.Command) error{
-		"checkpoint_command":                    commandArm((*pb.Command).GetCheckpointCommand, (*execution).checkpoint),
-		"create_dataframe_view":                 decodedArm((*pb.Command).GetCreateDataframeView, (*decoder).createView),
-		"get_resources_command":                 commandArm((*pb.Command).GetGetResourcesCommand, (*execution).getResources),
-		"ml_command":                            commandArm((*pb.Command).GetMlCommand, (*execution).mlCommand),
-		"remove_cached_remote_relation_command": commandArm(removeCached, (*execution).removeCached),
-		"sql_command":                           commandArm((*pb.Command).GetSqlCommand, (*execution).sqlCommand),
-		"streaming_query_command":               commandArm((*pb.Command).GetStreamingQueryCommand, (*execution).queryCommand),
-		"streaming_query_listener_bus_command":  commandArm(listenerBus, (*execution).listenerBus),
-		"streaming_query_manager_command":       commandArm(queryManager, (*execution).managerCommand),
-		"write_operation":                       decodedArm((*pb.Command).GetWriteOperation, (*decoder).write),
-		"write_operation_v2":                    decodedArm((*pb.Command).GetWriteOperationV2, (*decoder).writeV2),
-		"write_stream_operation_start":          commandArm(streamStart, (*execution).startStream),
+		"checkpoint_command":                    commandArm((*c).GetCheckpointCommand, (*x).checkpoint),
+		"create_dataframe_view":                 decodedArm((*c).GetCreateDataframeView, (*d).createView),
+		"get_resources_command":                 commandArm((*c).GetGetResourcesCommand, (*x).getResources),
+		"ml_command":                            commandArm((*c).GetMlCommand, (*x).mlCommand),
+		"remove_cached_remote_relation_command": commandArm(removeCached, (*x).removeCached),
+		"sql_command":                           commandArm((*c).GetSqlCommand, (*x).sqlCommand),
+		"streaming_query_command":               commandArm((*c).GetStreamingQueryCommand, (*x).queryCommand),
+		"streaming_query_listener_bus_command":  commandArm(listenerBus, (*x).listenerBus),
+		"streaming_query_manager_command":       commandArm(queryManager, (*x).managerCommand),
+		"write_operation":                       decodedArm((*c).GetWriteOperation, (*d).write),
+		"write_operation_v2":                    decodedArm((*c).GetWriteOperationV2, (*d).writeV2),
+		"write_stream_operation_start":          commandArm(streamStart, (*x).startStream),
 	}
 }
 
@@ -81,7 +84,8 @@ func (d *decoder) createView(m *pb.CreateDataFrameViewCommand) (plan.Command, er
 
 var saveModes = map[pb.WriteOperation_SaveMode]plan.SaveMode{
 	pb.WriteOperation_SAVE_MODE_UNSPECIFIED: plan.SaveError, pb.WriteOperation_SAVE_MODE_APPEND: plan.SaveAppend,
-	pb.WriteOperation_SAVE_MODE_OVERWRITE: plan.SaveOverwrite, pb.WriteOperation_SAVE_MODE_IGNORE: plan.SaveIgnore,
+	pb.WriteOperation_SAVE_MODE_OVERWRITE:       plan.SaveOverwrite,
+	pb.WriteOperation_SAVE_MODE_IGNORE:          plan.SaveIgnore,
 	pb.WriteOperation_SAVE_MODE_ERROR_IF_EXISTS: plan.SaveError,
 }
 
@@ -124,8 +128,9 @@ func (d *decoder) write(m *pb.WriteOperation) (plan.Command, error) {
 var writeModes = map[pb.WriteOperationV2_Mode]plan.WriteV2{
 	pb.WriteOperationV2_MODE_CREATE: plan.V2Create, pb.WriteOperationV2_MODE_OVERWRITE: plan.V2Overwrite,
 	pb.WriteOperationV2_MODE_OVERWRITE_PARTITIONS: plan.V2OverwritePartitions,
-	pb.WriteOperationV2_MODE_APPEND:               plan.V2Append, pb.WriteOperationV2_MODE_REPLACE: plan.V2Replace,
-	pb.WriteOperationV2_MODE_CREATE_OR_REPLACE: plan.V2CreateOrReplace,
+	pb.WriteOperationV2_MODE_APPEND:               plan.V2Append,
+	pb.WriteOperationV2_MODE_REPLACE:              plan.V2Replace,
+	pb.WriteOperationV2_MODE_CREATE_OR_REPLACE:    plan.V2CreateOrReplace,
 }
 
 func (d *decoder) writeV2(m *pb.WriteOperationV2) (plan.Command, error) {

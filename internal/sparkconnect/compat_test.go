@@ -18,8 +18,8 @@ import (
 func TestProtocolPageIsTrue(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Spark Connect messages\n\n")
-	b.WriteString("Generated from the protocol of Spark 4.3.0 and weir's own tables by `make generate`. A message that weir\n")
-	b.WriteString("does not have is refused with an UnsupportedOperationException that names it.\n")
+	b.WriteString("Generated from the protocol of Spark 4.3.0 and weir's own tables by `make generate`.\n")
+	b.WriteString("A message that weir does not have is refused by name, as an UnsupportedOperationException.\n")
 	section(&b, "Relations", &pb.Relation{}, "rel_type", has(relationTable()))
 	section(&b, "Expressions", &pb.Expression{}, "expr_type", has(expressionTable()))
 	section(&b, "Commands", &pb.Command{}, "command_type", has(commandTable()))
@@ -47,7 +47,8 @@ func section(b *strings.Builder, title string, m proto.Message, oneof protorefle
 		}
 		rows += fmt.Sprintf("| `%s` | %d | %s |\n", f.Name(), f.Number(), state)
 	}
-	fmt.Fprintf(b, "\n## %s: %d of %d\n\n| message | field | weir |\n|---|---|---|\n%s", title, known, fields.Len(), rows)
+	fmt.Fprintf(b, "\n## %s: %d of %d\n\n| message | field | weir |\n|---|---|---|\n%s",
+		title, known, fields.Len(), rows)
 }
 
 // TestTablesNameOnlyFieldsOfTheProtocol catches an entry that a typing mistake

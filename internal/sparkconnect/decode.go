@@ -40,7 +40,8 @@ func relationArm[M any](get func(*pb.Relation) M, decode func(*decoder, M) (plan
 	return func(d *decoder, r *pb.Relation) (plan.Node, error) { return decode(d, get(r)) }
 }
 
-func expressionArm[M any](get func(*pb.Expression) M, decode func(*decoder, M, *plan.Origin) (plan.Expr, error),
+func expressionArm[M any](get func(*pb.Expression) M,
+	decode func(*decoder, M, *plan.Origin) (plan.Expr, error),
 ) func(*decoder, *pb.Expression) (plan.Expr, error) {
 	return func(d *decoder, e *pb.Expression) (plan.Expr, error) {
 		return decode(d, get(e), originOf(e.GetCommon().GetOrigin()))

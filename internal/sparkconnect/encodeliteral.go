@@ -79,8 +79,9 @@ func encodeNested(v plan.Value, t plan.Type) *pb.Expression_Literal {
 	}
 	switch t.Kind {
 	case plan.KindArray:
-		return &pb.Expression_Literal{LiteralType: &pb.Expression_Literal_Array_{Array: &pb.Expression_Literal_Array{
-			ElementType: encodeType(*t.Elem), Elements: list(v.([]plan.Value), *t.Elem)}}}
+		a := &pb.Expression_Literal_Array{
+			ElementType: encodeType(*t.Elem), Elements: list(v.([]plan.Value), *t.Elem)}
+		return &pb.Expression_Literal{LiteralType: &pb.Expression_Literal_Array_{Array: a}}
 	case plan.KindMap:
 		m := v.(plan.MapValue)
 		return &pb.Expression_Literal{LiteralType: &pb.Expression_Literal_Map_{Map: &pb.Expression_Literal_Map{

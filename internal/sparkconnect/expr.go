@@ -12,24 +12,26 @@ import (
 
 // expressionTable lists what weir decodes of the expr_type oneof.
 func expressionTable() map[protoreflect.Name]func(*decoder, *pb.Expression) (plan.Expr, error) {
+	type e = pb.Expression
+	type d = decoder
 	return map[protoreflect.Name]func(*decoder, *pb.Expression) (plan.Expr, error){
-		"alias":                               expressionArm((*pb.Expression).GetAlias, (*decoder).alias),
-		"call_function":                       expressionArm((*pb.Expression).GetCallFunction, (*decoder).callFunction),
-		"cast":                                expressionArm((*pb.Expression).GetCast, (*decoder).cast),
-		"common_inline_user_defined_function": expressionArm(inlineFunction, (*decoder).inlineUDF),
-		"expression_string":                   expressionArm((*pb.Expression).GetExpressionString, (*decoder).expressionText),
-		"lambda_function":                     expressionArm((*pb.Expression).GetLambdaFunction, (*decoder).lambda),
-		"literal":                             expressionArm((*pb.Expression).GetLiteral, (*decoder).literalExpr),
-		"named_argument_expression":           expressionArm((*pb.Expression).GetNamedArgumentExpression, (*decoder).namedArg),
-		"sort_order":                          expressionArm((*pb.Expression).GetSortOrder, (*decoder).sortExpr),
-		"subquery_expression":                 expressionArm((*pb.Expression).GetSubqueryExpression, (*decoder).subquery),
-		"unresolved_attribute":                expressionArm((*pb.Expression).GetUnresolvedAttribute, (*decoder).attribute),
-		"unresolved_extract_value":            expressionArm((*pb.Expression).GetUnresolvedExtractValue, (*decoder).extract),
-		"unresolved_function":                 expressionArm((*pb.Expression).GetUnresolvedFunction, (*decoder).function),
-		"unresolved_named_lambda_variable":    expressionArm(lambdaVariable, (*decoder).variable),
-		"unresolved_regex":                    expressionArm((*pb.Expression).GetUnresolvedRegex, (*decoder).regex),
-		"unresolved_star":                     expressionArm((*pb.Expression).GetUnresolvedStar, (*decoder).star),
-		"update_fields":                       expressionArm((*pb.Expression).GetUpdateFields, (*decoder).updateFields),
+		"alias":                               expressionArm((*e).GetAlias, (*d).alias),
+		"call_function":                       expressionArm((*e).GetCallFunction, (*d).callFunction),
+		"cast":                                expressionArm((*e).GetCast, (*d).cast),
+		"common_inline_user_defined_function": expressionArm(inlineFunction, (*d).inlineUDF),
+		"expression_string":                   expressionArm((*e).GetExpressionString, (*d).expressionText),
+		"lambda_function":                     expressionArm((*e).GetLambdaFunction, (*d).lambda),
+		"literal":                             expressionArm((*e).GetLiteral, (*d).literalExpr),
+		"named_argument_expression":           expressionArm((*e).GetNamedArgumentExpression, (*d).namedArg),
+		"sort_order":                          expressionArm((*e).GetSortOrder, (*d).sortExpr),
+		"subquery_expression":                 expressionArm((*e).GetSubqueryExpression, (*d).subquery),
+		"unresolved_attribute":                expressionArm((*e).GetUnresolvedAttribute, (*d).attribute),
+		"unresolved_extract_value":            expressionArm((*e).GetUnresolvedExtractValue, (*d).extract),
+		"unresolved_function":                 expressionArm((*e).GetUnresolvedFunction, (*d).function),
+		"unresolved_named_lambda_variable":    expressionArm(lambdaVariable, (*d).variable),
+		"unresolved_regex":                    expressionArm((*e).GetUnresolvedRegex, (*d).regex),
+		"unresolved_star":                     expressionArm((*e).GetUnresolvedStar, (*d).star),
+		"update_fields":                       expressionArm((*e).GetUpdateFields, (*d).updateFields),
 	}
 }
 
@@ -297,7 +299,8 @@ func (d *decoder) lambda(m *pb.Expression_LambdaFunction, at *plan.Origin) (plan
 
 // variable is a lambda's parameter: a name that analysis finds in the lambda
 // around it before it looks for columns.
-func (d *decoder) variable(m *pb.Expression_UnresolvedNamedLambdaVariable, at *plan.Origin) (plan.Expr, error) {
+func (d *decoder) variable(m *pb.Expression_UnresolvedNamedLambdaVariable, at *plan.Origin,
+) (plan.Expr, error) {
 	if len(m.GetNameParts()) == 0 {
 		return nil, emptyField("spark.connect.Expression.UnresolvedNamedLambdaVariable", "name_parts")
 	}
@@ -334,7 +337,8 @@ func (d *decoder) inlineUDF(m *pb.CommonInlineUserDefinedFunction, _ *plan.Origi
 	return d.pythonUDF(m, args)
 }
 
-func (d *decoder) pythonUDF(m *pb.CommonInlineUserDefinedFunction, args []plan.Expr) (*plan.PythonUDF, error) {
+func (d *decoder) pythonUDF(m *pb.CommonInlineUserDefinedFunction, args []plan.Expr,
+) (*plan.PythonUDF, error) {
 	p := m.GetPythonUdf()
 	if p == nil {
 		return nil, plan.Unsupported("A function that is not written in Python")

@@ -36,9 +36,7 @@ func (x *execution) listen() error {
 	}
 	defer x.client.stopped(x.op)
 	added := true
-	err := x.send(&pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_StreamingQueryListenerEventsResult{
-		StreamingQueryListenerEventsResult: &pb.StreamingQueryListenerEventsResult{ListenerBusListenerAdded: &added},
-	}})
+	err := x.send(eventsResponse(&pb.StreamingQueryListenerEventsResult{ListenerBusListenerAdded: &added}))
 	for err == nil {
 		var e monitor.Event
 		if e, err = sub.Next(x.op.ctx); err != nil {
@@ -59,9 +57,13 @@ func eventResponse(e monitor.Event) *pb.ExecutePlanResponse {
 	event := &pb.StreamingQueryListenerEvent{
 		EventJson: string(e.AppendJSON(nil)), EventType: pb.StreamingQueryEventType(e.Kind),
 	}
+	events := []*pb.StreamingQueryListenerEvent{event}
+	return eventsResponse(&pb.StreamingQueryListenerEventsResult{Events: events})
+}
+
+func eventsResponse(r *pb.StreamingQueryListenerEventsResult) *pb.ExecutePlanResponse {
 	return &pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_StreamingQueryListenerEventsResult{
-		StreamingQueryListenerEventsResult: &pb.StreamingQueryListenerEventsResult{
-			Events: []*pb.StreamingQueryListenerEvent{event}},
+		StreamingQueryListenerEventsResult: r,
 	}}
 }
 

@@ -156,7 +156,8 @@ func (d *decoder) values(list []*pb.Expression_Literal) ([]plan.Value, plan.Type
 	return values, t, nil
 }
 
-func (d *decoder) arrayLiteral(l *pb.Expression_Literal, m *pb.Expression_Literal_Array) (*plan.Literal, error) {
+func (d *decoder) arrayLiteral(l *pb.Expression_Literal, m *pb.Expression_Literal_Array,
+) (*plan.Literal, error) {
 	values, elem, err := d.values(m.GetElements())
 	if err != nil {
 		return nil, err
@@ -201,7 +202,8 @@ func (d *decoder) mapLiteral(l *pb.Expression_Literal, m *pb.Expression_Literal_
 	return plan.Lit(plan.MapValue{Keys: keys, Values: values}, t), nil
 }
 
-func (d *decoder) structLiteral(l *pb.Expression_Literal, m *pb.Expression_Literal_Struct) (*plan.Literal, error) {
+func (d *decoder) structLiteral(l *pb.Expression_Literal, m *pb.Expression_Literal_Struct,
+) (*plan.Literal, error) {
 	values, _, err := d.values(m.GetElements())
 	if err != nil {
 		return nil, err

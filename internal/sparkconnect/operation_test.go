@@ -14,16 +14,16 @@ import (
 	pb "github.com/weir-dev/weir/internal/sparkpb"
 )
 
-// client collects what one stream received.
-type client struct {
+// recorder collects what one stream received.
+type recorder struct {
 	ctx  context.Context
 	got  []*pb.ExecutePlanResponse
 	fail error
 }
 
-func (c *client) Context() context.Context { return c.ctx }
+func (c *recorder) Context() context.Context { return c.ctx }
 
-func (c *client) Send(r *pb.ExecutePlanResponse) error {
+func (c *recorder) Send(r *pb.ExecutePlanResponse) error {
 	if c.fail != nil {
 		return c.fail
 	}
@@ -31,7 +31,7 @@ func (c *client) Send(r *pb.ExecutePlanResponse) error {
 	return nil
 }
 
-func (c *client) texts() []string {
+func (c *recorder) texts() []string {
 	var out []string
 	for _, r := range c.got {
 		out = append(out, r.SessionId)
@@ -52,7 +52,7 @@ func emitAll(t *testing.T, o *operation, texts ...string) {
 }
 
 // listen attaches after a response and serves until the stream ends.
-func listen(o *operation, c *client, after string) error {
+func listen(o *operation, c *recorder, after string) error {
 	s := &attachment{}
 	if err := o.attach(s, after); err != nil {
 		return err
@@ -75,12 +75,12 @@ func TestReattachContinuesAfterTheNamedResponse(t *testing.T) {
 	o := newOperation(t.Context(), "op", true, limits{})
 	emitAll(t, o, "a", "b", "c")
 	o.finish(nil)
-	first := &client{ctx: t.Context()}
+	first := &recorder{ctx: t.Context()}
 	if err := listen(o, first, ""); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range [][]string{{"b", "c"}, {"c"}, nil} {
-		again := &client{ctx: t.Context()}
+		again := &recorder{ctx: t.Context()}
 		if err := listen(o, again, first.got[i].ResponseId); err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +93,7 @@ func TestReattachContinuesAfterTheNamedResponse(t *testing.T) {
 func TestReleasedResponsesCannotBeHadAgain(t *testing.T) {
 	o := newOperation(t.Context(), "op", true, limits{})
 	emitAll(t, o, "a", "b", "c")
-	c := &client{ctx: t.Context()}
+	c := &recorder{ctx: t.Context()}
 	o.finish(nil)
 	if err := listen(o, c, ""); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestReleasedResponsesCannotBeHadAgain(t *testing.T) {
 		{c.got[1].ResponseId, ""},
 		{"never there", "INVALID_CURSOR.POSITION_NOT_FOUND"},
 	} {
-		if got := conditionOf(listen(o, &client{ctx: t.Context()}, x.after)); got != x.want {
+		if got := conditionOf(listen(o, &recorder{ctx: t.Context()}, x.after)); got != x.want {
 			t.Errorf("reattach after %.8q: %q, want %q", x.after, got, x.want)
 		}
 	}
@@ -117,10 +117,10 @@ func TestNewerStreamTakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newOperation(t.Context(), "op", true, limits{})
 		emitAll(t, o, "a")
-		old, ended := &client{ctx: t.Context()}, make(chan error, 1)
+		old, ended := &recorder{ctx: t.Context()}, make(chan error, 1)
 		go func() { ended <- listen(o, old, "") }()
 		synctest.Wait()
-		newer, done := &client{ctx: t.Context()}, make(chan error, 1)
+		newer, done := &recorder{ctx: t.Context()}, make(chan error, 1)
 		go func() { done <- listen(o, newer, "") }()
 		if got := conditionOf(<-ended); got != "INVALID_CURSOR.DISCONNECTED" {
 			t.Errorf("the older stream ended with %q", got)
@@ -150,7 +150,7 @@ func TestStreamIsCutByTimeAndGoesOn(t *testing.T) {
 		}()
 		cuts := 0
 		for len(all) < 5 {
-			c := &client{ctx: t.Context()}
+			c := &recorder{ctx: t.Context()}
 			if err := listen(o, c, after); err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestStreamIsCutBySize(t *testing.T) {
 	o := newOperation(t.Context(), "op", true, limits{streamBytes: 100})
 	emitAll(t, o, strings.Repeat("x", 80), strings.Repeat("y", 80), "z")
 	o.finish(nil)
-	c := &client{ctx: t.Context()}
+	c := &recorder{ctx: t.Context()}
 	if err := listen(o, c, ""); err != nil || len(c.got) != 1 {
 		t.Errorf("first stream: %d responses, %v", len(c.got), err)
 	}
@@ -193,7 +193,7 @@ func TestProducerWaitsForASlowClient(t *testing.T) {
 		if emitted < 5 || emitted > 12 {
 			t.Errorf("%d responses were made before anybody listened", emitted)
 		}
-		c := &client{ctx: t.Context()}
+		c := &recorder{ctx: t.Context()}
 		if err := listen(o, c, ""); err != nil || len(c.got) != 100 {
 			t.Errorf("%d responses, %v", len(c.got), err)
 		}
@@ -229,7 +229,7 @@ func TestGoneClientKeepsAReattachableOperationAndEndsAnother(t *testing.T) {
 			o := newOperation(t.Context(), "op", reattachable, limits{})
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			go func() { ended <- listen(o, &client{ctx: ctx}, "") }()
+			go func() { ended <- listen(o, &recorder{ctx: ctx}, "") }()
 			synctest.Wait()
 			cancel()
 			<-ended
@@ -249,7 +249,7 @@ func TestErrorEndsEveryStream(t *testing.T) {
 	emitAll(t, o, "a")
 	o.finish(plan.NewError(plan.ClassArithmetic, "DIVIDE_BY_ZERO", "x"))
 	for range 2 {
-		c := &client{ctx: t.Context()}
+		c := &recorder{ctx: t.Context()}
 		if got := conditionOf(listen(o, c, "")); got != "DIVIDE_BY_ZERO" || len(c.got) != 1 {
 			t.Errorf("%d responses, then %q", len(c.got), got)
 		}

@@ -37,7 +37,8 @@ func (d *decoder) read(m *pb.Read) (plan.Node, error) {
 
 func readSource(m *pb.Read_DataSource, streaming bool) (plan.Node, error) {
 	if len(m.GetPredicates()) > 0 {
-		return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.PREDICATES_NOT_SUPPORTED_FOR_DATA_SOURCE",
+		return nil, plan.NewError(plan.ClassInvalidPlan,
+			"CONNECT_INVALID_PLAN.PREDICATES_NOT_SUPPORTED_FOR_DATA_SOURCE",
 			"The format "+m.GetFormat()+" takes no predicates.", "format", m.GetFormat())
 	}
 	if streaming && len(m.GetPaths()) > 1 {
@@ -232,7 +233,8 @@ func (d *decoder) withRelations(m *pb.WithRelations) (plan.Node, error) {
 		return root, err
 	}
 	if c, ok := root.(plan.Command); ok {
-		return nil, plan.Unsupported(fmt.Sprintf("DataFrames as arguments of %s", strings.TrimPrefix(fmt.Sprintf("%T", c), "*plan.")))
+		statement := strings.TrimPrefix(fmt.Sprintf("%T", c), "*plan.")
+		return nil, plan.Unsupported("DataFrames as arguments of " + statement)
 	}
 	return &plan.With{Defs: defs, Input: root}, nil
 }

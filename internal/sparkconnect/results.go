@@ -222,7 +222,8 @@ func (x *execution) sqlCommand(m *pb.SqlCommand) error {
 		}}}
 	}
 	if in.GetSql() == nil && in.GetWithRelations() == nil {
-		return plan.NewError(plan.ClassInvalidCommand, "CONNECT_INVALID_PLAN.SQL_COMMAND_EXPECTS_SQL_OR_WITH_RELATIONS",
+		return plan.NewError(plan.ClassInvalidCommand,
+			"CONNECT_INVALID_PLAN.SQL_COMMAND_EXPECTS_SQL_OR_WITH_RELATIONS",
 			"A SQL command needs SQL text.", "other", "none")
 	}
 	n, err := x.decoder().relation(in)

@@ -168,7 +168,8 @@ func (a *analysis) explain(m *pb.AnalyzePlanRequest_Explain) error {
 		return err
 	}
 	text, err := a.client.session.Explain(a.ctx, n, mode)
-	a.out.Result = &pb.AnalyzePlanResponse_Explain_{Explain: &pb.AnalyzePlanResponse_Explain{ExplainString: text}}
+	a.out.Result = &pb.AnalyzePlanResponse_Explain_{
+		Explain: &pb.AnalyzePlanResponse_Explain{ExplainString: text}}
 	return err
 }
 

@@ -14,7 +14,8 @@ import (
 )
 
 // ArtifactStatus says which artifacts the session has already.
-func (s *Server) ArtifactStatus(_ context.Context, r *pb.ArtifactStatusesRequest) (*pb.ArtifactStatusesResponse, error) {
+func (s *Server) ArtifactStatus(_ context.Context, r *pb.ArtifactStatusesRequest,
+) (*pb.ArtifactStatusesResponse, error) {
 	c, err := s.client(r)
 	if err != nil {
 		return nil, statusOf(err, nil)
@@ -33,7 +34,9 @@ func (s *Server) ArtifactStatus(_ context.Context, r *pb.ArtifactStatusesRequest
 }
 
 // AddArtifacts receives files, whole or in chunks one after the other.
-func (s *Server) AddArtifacts(from grpc.ClientStreamingServer[pb.AddArtifactsRequest, pb.AddArtifactsResponse]) error {
+func (s *Server) AddArtifacts(
+	from grpc.ClientStreamingServer[pb.AddArtifactsRequest, pb.AddArtifactsResponse],
+) error {
 	first, err := from.Recv()
 	if err != nil {
 		return err

@@ -68,7 +68,8 @@ func configure(conf *session.Conf, op *pb.ConfigRequest_Operation, out *pb.Confi
 			out.Pairs = append(out.Pairs, &pb.KeyValue{Key: k, Value: &v})
 		}
 	default:
-		return &plan.Error{Class: plan.ClassJavaUnsupported, Msg: "A configuration request without an operation is not supported."}
+		return &plan.Error{Class: plan.ClassJavaUnsupported,
+			Msg: "A configuration request without an operation is not supported."}
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ type execution struct {
 
 // ExecutePlan starts an operation, or finds the one that the same request
 // started before, and sends its responses.
-func (s *Server) ExecutePlan(r *pb.ExecutePlanRequest, to grpc.ServerStreamingServer[pb.ExecutePlanResponse]) error {
+func (s *Server) ExecutePlan(r *pb.ExecutePlanRequest, to grpc.ServerStreamingServer[pb.ExecutePlanResponse],
+) error {
 	c, err := s.client(r)
 	if err != nil {
 		return statusOf(err, nil)
@@ -161,7 +162,8 @@ func (x *execution) send(r *pb.ExecutePlanResponse) error {
 
 // ReattachExecute continues an operation's responses after the last one that
 // the client has.
-func (s *Server) ReattachExecute(r *pb.ReattachExecuteRequest, to grpc.ServerStreamingServer[pb.ExecutePlanResponse],
+func (s *Server) ReattachExecute(r *pb.ReattachExecuteRequest,
+	to grpc.ServerStreamingServer[pb.ExecutePlanResponse],
 ) error {
 	c, err := s.known(r)
 	if err != nil {
@@ -195,7 +197,8 @@ func (s *Server) reattach(c *client, r *pb.ReattachExecuteRequest) (*operation, 
 
 // ReleaseExecute lets go of responses, or of the whole operation. Releases
 // arrive late and twice; what is gone already is not an error.
-func (s *Server) ReleaseExecute(_ context.Context, r *pb.ReleaseExecuteRequest) (*pb.ReleaseExecuteResponse, error) {
+func (s *Server) ReleaseExecute(_ context.Context, r *pb.ReleaseExecuteRequest,
+) (*pb.ReleaseExecuteResponse, error) {
 	c, err := s.known(r)
 	if err != nil {
 		return nil, statusOf(err, nil)

@@ -58,7 +58,8 @@ func (c *client) interrupt(ctx context.Context, r *pb.InterruptRequest) ([]strin
 
 // ReleaseSession ends a session. Its queries stop first, their last events go
 // out, and the listener's stream ends cleanly before the answer.
-func (s *Server) ReleaseSession(ctx context.Context, r *pb.ReleaseSessionRequest) (*pb.ReleaseSessionResponse, error) {
+func (s *Server) ReleaseSession(ctx context.Context, r *pb.ReleaseSessionRequest,
+) (*pb.ReleaseSessionResponse, error) {
 	if err := checkUUID(r.GetSessionId()); err != nil {
 		return nil, statusOf(err, nil)
 	}
@@ -91,7 +92,8 @@ func (s *Server) FetchErrorDetails(_ context.Context, r *pb.FetchErrorDetailsReq
 }
 
 // CloneSession makes a session with copies of settings, views and functions.
-func (s *Server) CloneSession(_ context.Context, r *pb.CloneSessionRequest) (*pb.CloneSessionResponse, error) {
+func (s *Server) CloneSession(_ context.Context, r *pb.CloneSessionRequest,
+) (*pb.CloneSessionResponse, error) {
 	c, err := s.known(r)
 	if err != nil {
 		return nil, statusOf(err, nil)

@@ -38,7 +38,8 @@ func (s *Server) Serve(l net.Listener, o ListenOptions) *Serving {
 		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxSendMsgSize(maxMessageBytes),
 		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ConnectionTimeout(connectTimeout),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.UnaryInterceptor(o.unary), grpc.StreamInterceptor(o.stream),
 	}
 	if o.TLS != nil {
@@ -75,14 +76,17 @@ func (v *Serving) Stop(ctx context.Context) {
 	}
 }
 
-func (o ListenOptions) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+func (o ListenOptions) unary(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler,
+) (any, error) {
 	if err := o.authenticate(ctx); err != nil {
 		return nil, err
 	}
 	return next(ctx, req)
 }
 
-func (o ListenOptions) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+func (o ListenOptions) stream(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo,
+	next grpc.StreamHandler,
+) error {
 	if err := o.authenticate(ss.Context()); err != nil {
 		return err
 	}

@@ -189,9 +189,10 @@ func (x *execution) managerCommand(m *pb.StreamingQueryManagerCommand) error {
 	default:
 		return plan.Unsupported("A listener that runs on the server, as clients before 4.0 send it,")
 	}
-	return x.send(&pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_StreamingQueryManagerCommandResult{
-		StreamingQueryManagerCommandResult: result,
-	}})
+	return x.send(&pb.ExecutePlanResponse{
+		ResponseType: &pb.ExecutePlanResponse_StreamingQueryManagerCommandResult{
+			StreamingQueryManagerCommandResult: result,
+		}})
 }
 
 // instance names a query; unnamed ones leave the name unset.
