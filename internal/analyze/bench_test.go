@@ -17,7 +17,8 @@ func BenchmarkSelectOfTenColumns(b *testing.B) {
 	}
 	w := newWorld()
 	w.tables["t"] = &plan.Scan{Relation: plan.Relation{Format: "parquet", Schema: schema}}
-	n, err := sql.Parse("SELECT a, b, c + 1 AS c, d, e * 2 AS e, f, g, h - i AS h, i, j = 1 AS j FROM t WHERE a > 1")
+	n, err := sql.Parse("SELECT a, b, c + 1 AS c, d, e * 2 AS e, f, g, h - i AS h, i, j = 1 AS j FROM t " +
+		"WHERE a > 1")
 	if err != nil {
 		b.Fatal(err)
 	}

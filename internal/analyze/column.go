@@ -67,6 +67,9 @@ var errNotFound = errors.New("no such column")
 // column resolves a name. top says that the name is a whole item of a select
 // list, whose nested field gives it its name.
 func (x *exprs) column(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error) {
+	if len(n.Parts) == 0 {
+		return nil, malformed("a column has no name")
+	}
 	e, err := x.lookup(n, top)
 	if !errors.Is(err, errNotFound) {
 		return e, err
@@ -92,7 +95,11 @@ func (x *exprs) lookup(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 	if n.PlanID != nil {
 		return x.frameColumn(n, top)
 	}
-	found, fields := x.scope.find(n.Parts)
+	var found []*plan.Attribute
+	var fields []string
+	if !n.Metadata {
+		found, fields = x.scope.find(n.Parts)
+	}
 	if len(found) == 0 && x.hidden != nil {
 		found, fields = x.findHidden(n.Parts)
 	}
@@ -161,7 +168,7 @@ func (x *exprs) fieldsOf(e plan.Expr, fields []string, at *plan.Origin, top bool
 // node wins; two at one distance are ambiguous.
 func (x *exprs) frameColumn(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error) {
 	if len(x.inputs) == 1 {
-		if t, ok := x.inputs[0].(*tagged); ok && t.id == *n.PlanID {
+		if t, ok := x.inputs[0].(*tagged); ok && t.id == *n.PlanID && !n.Metadata {
 			if found, fields := x.scope.find(n.Parts); len(found) > 0 {
 				return x.field(n, found, fields, top)
 			}
@@ -213,7 +220,11 @@ func (x *exprs) searchAll(n *plan.UnresolvedAttribute, nodes []plan.Node, depth 
 
 func (x *exprs) search(n *plan.UnresolvedAttribute, node plan.Node, depth int) (*frameHit, bool, error) {
 	if t, ok := node.(*tagged); ok && t.id == *n.PlanID {
-		found, fields := newScope(t.Output(), x.CaseSensitive).find(n.Parts)
+		var found []*plan.Attribute
+		var fields []string
+		if !n.Metadata {
+			found, fields = newScope(t.Output(), x.CaseSensitive).find(n.Parts)
+		}
 		if len(found) == 0 {
 			found, fields = newScope(hiddenColumns(t), x.CaseSensitive).find(n.Parts)
 		}

@@ -18,6 +18,11 @@ func (r *resolver) sqlExpr(e plan.Expr) string { return quoted(r.sqlText(e)) }
 
 func sqlType(t plan.Type) string { return quoted(t.SQL()) }
 
+// malformed refuses a plan that no client should send.
+func malformed(what string) error {
+	return &plan.Error{Class: plan.ClassInvalidPlan, Msg: "The plan is malformed: " + what + "."}
+}
+
 // maxProposals is how many names an error proposes.
 const maxProposals = 5
 

@@ -174,6 +174,9 @@ func (r *resolver) repartition(n *plan.Repartition) (plan.Node, error) {
 
 // tableFunction resolves range(…) and generators in FROM.
 func (r *resolver) tableFunction(n *plan.TableFunction) (plan.Node, error) {
+	if len(n.Name) == 0 {
+		return nil, malformed("a table function has no name")
+	}
 	name := n.Name[len(n.Name)-1]
 	x := r.over(name, &plan.OneRow{})
 	if len(n.Name) == 1 && x.scope.same(name, "range") {

@@ -20,6 +20,8 @@ func (x *exprs) resolve(e plan.Expr, top bool) (plan.Expr, error) {
 	}
 	defer x.leave()
 	switch n := e.(type) {
+	case nil:
+		return nil, malformed("an expression is missing")
 	case *plan.Literal:
 		return literal(n), nil
 	case *plan.Attribute:
@@ -93,6 +95,9 @@ func literal(n *plan.Literal) plan.Expr {
 }
 
 func (x *exprs) alias(n *plan.Alias) (plan.Expr, error) {
+	if len(n.Names) == 0 {
+		return nil, malformed("an alias has no name")
+	}
 	child, err := x.expr(n.Child)
 	if err != nil {
 		return nil, err
@@ -222,6 +227,9 @@ func (x *exprs) function(n *plan.UnresolvedFunction) (plan.Expr, error) {
 // functionName is the one-part name of a function, which may stand behind the
 // name of the namespace of built-in or of the session's functions.
 func (x *exprs) functionName(n *plan.UnresolvedFunction) (string, error) {
+	if len(n.Name) == 0 {
+		return "", malformed("a function has no name")
+	}
 	parts := n.Name
 	if len(parts) == 3 && strings.EqualFold(parts[0], "system") {
 		parts = parts[1:]

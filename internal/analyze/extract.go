@@ -98,6 +98,9 @@ func (r *resolver) fieldIndex(t plan.Type, name string, at *plan.Origin) (int, e
 
 // updateFields is col.withField and col.dropFields: a struct built anew.
 func (x *exprs) updateFields(n *plan.UpdateFields) (plan.Expr, error) {
+	if len(n.Field) == 0 {
+		return nil, malformed("a field has no name")
+	}
 	child, err := x.expr(n.Child)
 	if err != nil {
 		return nil, err

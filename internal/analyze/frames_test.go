@@ -40,6 +40,10 @@ func of(id int64, name string) plan.Expr {
 
 func col(name string) plan.Expr { return &plan.UnresolvedAttribute{Parts: strings.Split(name, ".")} }
 
+func hidden(name string) plan.Expr {
+	return &plan.UnresolvedAttribute{Parts: []string{name}, Metadata: true}
+}
+
 func num(n int64) plan.Expr { return plan.Lit(n, plan.Int) }
 
 func join(id int64, l, r plan.Node, kind plan.JoinType, cond plan.Expr) plan.Node {
@@ -302,7 +306,43 @@ func TestHiddenColumnsOfFiles(t *testing.T) {
 		{"in a filter", filter(3, read, plan.Fn("==", col("_metadata.file_name"), plan.Lit("x", plan.String))),
 			"id int?"},
 		{"above a projection", pick(3, pick(4, read, col("id")), col("_metadata.file_name")), "file_name string"},
+		{"asked for as hidden", pick(3, read, hidden("_metadata")), "_metadata struct<file_name:string>"},
+		{"a shown column asked for as hidden", pick(3, read, hidden("id")), "UNRESOLVED_COLUMN.WITH_SUGGESTION"},
 		{"not above a union", pick(3, &plan.SetOp{Inputs: []plan.Node{read, read}, All: true}, col("_metadata")),
 			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
 	})
+}
+
+func TestMalformedPlansAreRefused(t *testing.T) {
+	emp := table(1, "emp")
+	for name, n := range map[string]plan.Node{
+		"no relation":          nil,
+		"no input":             plan.NewProject(nil, num(1)),
+		"no expression":        plan.NewProject(emp, nil),
+		"no condition":         plan.NewFilter(emp, nil),
+		"no column name":       plan.NewProject(emp, &plan.UnresolvedAttribute{}),
+		"no function name":     plan.NewProject(emp, &plan.UnresolvedFunction{}),
+		"no alias name":        plan.NewProject(emp, &plan.Alias{Child: num(1)}),
+		"no container":         plan.NewProject(emp, &plan.ExtractValue{Key: num(1)}),
+		"no struct":            plan.NewProject(emp, &plan.UpdateFields{Field: []string{"a"}, Value: num(1)}),
+		"no field":             plan.NewProject(emp, &plan.UpdateFields{Child: plan.Fn("struct", col("id")), Value: num(1)}),
+		"no cast":              plan.NewProject(emp, &plan.Cast{To: plan.Int}),
+		"no subquery":          plan.NewProject(emp, &plan.Subquery{}),
+		"no union":             &plan.SetOp{},
+		"no side":              &plan.Join{Left: emp},
+		"no new column name":   plan.NewWithColumns(emp, []*plan.Alias{{Child: num(1)}}),
+		"no new names":         plan.NewRenameColumns(emp, []string{"id"}, nil),
+		"no values":            plan.NewFillNA(emp, nil, nil),
+		"no table function":    &plan.TableFunction{},
+		"no pivot":             &plan.Aggregate{Kind: plan.GroupPivot},
+		"no sort key":          plan.NewSort(emp, true, &plan.SortOrder{}),
+		"no watermark column":  plan.NewWatermark(emp, nil, ""),
+		"a path in a wildcard": plan.NewProject(emp, &plan.UnresolvedStar{Target: []string{}, Except: [][]string{{"x"}}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := analyzer(frames(t)).Resolve(context.Background(), n); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
 }

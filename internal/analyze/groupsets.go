@@ -118,6 +118,9 @@ func (r *resolver) spread(m *plan.Aggregate, g *grouping) []plan.Expr {
 // then each value's groups are picked: a value without rows gives NULL.
 func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 	in := x.inputs[0]
+	if n.Pivot == nil {
+		return nil, malformed("a pivot has no column")
+	}
 	if len(n.Pivot.Values) == 0 {
 		if plan.Streaming(in) {
 			return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_3063",

@@ -9,6 +9,7 @@ func rewrites() []func(*Analyzer, plan.Node) (plan.Node, error) {
 		checkCorrelation,
 		normalAggregates,
 		mergeProjections,
+		pushFilters,
 		pruneColumns,
 	}
 }

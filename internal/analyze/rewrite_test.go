@@ -37,7 +37,8 @@ func TestRewritesLeaveLittleToDo(t *testing.T) {
 		{"SELECT a FROM t ORDER BY b",
 			"Project [a#]\n+- Sort [b# ASC NULLS FIRST], true\n   +- Scan parquet [a#, b#]"},
 		{"SELECT sum(b) + 1 AS s FROM t GROUP BY a % 2",
-			"Project [(sum(b)# + cast(1 as bigint)) AS s#]\n+- Aggregate [(a % 2)#], [(a % 2)#, sum(b#) AS sum(b)#]\n" +
+			"Project [(sum(b)# + cast(1 as bigint)) AS s#]\n" +
+				"+- Aggregate [(a % 2)#], [(a % 2)#, sum(b#) AS sum(b)#]\n" +
 				"   +- Project [b#, (a# % 2) AS (a % 2)#]\n      +- Scan parquet [a#, b#]"},
 		{"SELECT a FROM t GROUP BY a HAVING sum(b) > 1",
 			"Project [a#]\n+- Filter (sum(b)# > cast(1 as bigint))\n" +
@@ -50,6 +51,14 @@ func TestRewritesLeaveLittleToDo(t *testing.T) {
 		{"SELECT a FROM t WHERE NOT EXISTS (SELECT 1 FROM t AS u WHERE u.a = t.b)",
 			"Project [a#]\n+- Join LeftAnti, (a# = b#)\n   :- Scan parquet [a#, b#]\n   +- Scan parquet [a#]"},
 		{"SELECT a FROM t UNION ALL SELECT b FROM t", "Union\n:- Scan parquet [a#]\n+- Scan parquet [b#]"},
+		{"SELECT t.a FROM t, t AS u WHERE t.a = u.b AND t.b > 1 AND u.a < 2 AND 1 < 2",
+			"Project [a#]\n+- Filter (1 < 2)\n   +- Join Inner, (a# = b#)\n" +
+				"      :- Filter (b# > 1)\n      :  +- Scan parquet [a#, b#]\n" +
+				"      +- Filter (a# < 2)\n         +- Scan parquet [a#, b#]"},
+		{"SELECT t.a FROM t LEFT JOIN t AS u ON t.a = u.a AND t.b > 1 AND u.b > 2 WHERE u.a IS NULL AND t.b < 3",
+			"Project [a#]\n+- Filter (a# IS NULL)\n   +- Join LeftOuter, ((a# = a#) AND (b# > 1))\n" +
+				"      :- Filter (b# < 3)\n      :  +- Scan parquet [a#, b#]\n" +
+				"      +- Filter (b# > 2)\n         +- Scan parquet [a#, b#]"},
 		{"SELECT s.x FROM t", "Project [s#.x AS x#]\n+- Scan parquet [s#]"},
 	} {
 		t.Run(c.query, func(t *testing.T) {

@@ -20,6 +20,9 @@ func operatorName(n *plan.SetOp) string {
 }
 
 func (r *resolver) setOp(n *plan.SetOp) (plan.Node, error) {
+	if len(n.Inputs) == 0 {
+		return nil, malformed("a set operation has no inputs")
+	}
 	inputs := make([]plan.Node, len(n.Inputs))
 	for i, in := range n.Inputs {
 		var err error

@@ -87,6 +87,9 @@ func extractLeaf(e plan.Expr) bool {
 
 // star spreads *, t.* or s.* over the columns or fields it stands for.
 func (x *exprs) star(n *plan.UnresolvedStar) ([]plan.Expr, error) {
+	if slices.ContainsFunc(n.Except, func(name []string) bool { return len(name) == 0 }) {
+		return nil, malformed("a column has no name")
+	}
 	attrs, err := x.starAttributes(n)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,9 @@ func (r *resolver) withColumns(n *plan.WithColumns) (plan.Node, error) {
 	}
 	names := make([]string, len(n.Aliases))
 	for i, a := range n.Aliases {
+		if len(a.Names) != 1 {
+			return nil, malformed("withColumns takes one name for each column")
+		}
 		names[i] = a.Names[0]
 	}
 	if err := r.noDuplicates(names); err != nil {
@@ -59,6 +62,9 @@ func (r *resolver) renameColumns(n *plan.RenameColumns) (plan.Node, error) {
 	in, err := r.node(n.Input)
 	if err != nil {
 		return nil, err
+	}
+	if len(n.From) != len(n.To) {
+		return nil, malformed("withColumnsRenamed has not as many new names as old ones")
 	}
 	s := newScope(in.Output(), r.CaseSensitive)
 	list := make([]plan.Expr, len(s.attrs))
@@ -164,6 +170,9 @@ func (r *resolver) fillNA(n *plan.FillNA) (plan.Node, error) {
 	in, err := r.node(n.Input)
 	if err != nil {
 		return nil, err
+	}
+	if len(n.Values) == 0 || len(n.Values) > 1 && len(n.Values) != len(n.Columns) {
+		return nil, malformed("fillna has not as many values as columns")
 	}
 	s := newScope(in.Output(), r.CaseSensitive)
 	values := map[plan.ExprID]*plan.Literal{}
