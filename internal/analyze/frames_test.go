@@ -325,7 +325,7 @@ func TestMalformedPlansAreRefused(t *testing.T) {
 		"no alias name":        plan.NewProject(emp, &plan.Alias{Child: num(1)}),
 		"no container":         plan.NewProject(emp, &plan.ExtractValue{Key: num(1)}),
 		"no struct":            plan.NewProject(emp, &plan.UpdateFields{Field: []string{"a"}, Value: num(1)}),
-		"no field":             plan.NewProject(emp, &plan.UpdateFields{Child: plan.Fn("struct", col("id")), Value: num(1)}),
+		"no field":             plan.NewProject(emp, &plan.UpdateFields{Child: col("id"), Value: num(1)}),
 		"no cast":              plan.NewProject(emp, &plan.Cast{To: plan.Int}),
 		"no subquery":          plan.NewProject(emp, &plan.Subquery{}),
 		"no union":             &plan.SetOp{},
@@ -337,7 +337,7 @@ func TestMalformedPlansAreRefused(t *testing.T) {
 		"no pivot":             &plan.Aggregate{Kind: plan.GroupPivot},
 		"no sort key":          plan.NewSort(emp, true, &plan.SortOrder{}),
 		"no watermark column":  plan.NewWatermark(emp, nil, ""),
-		"a path in a wildcard": plan.NewProject(emp, &plan.UnresolvedStar{Target: []string{}, Except: [][]string{{"x"}}}),
+		"a path in a wildcard": plan.NewProject(emp, &plan.UnresolvedStar{Except: [][]string{{}}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := analyzer(frames(t)).Resolve(context.Background(), n); err == nil {
