@@ -62,7 +62,9 @@ func dropSchema(_ context.Context, s *Session, c *plan.DropSchema) (*Result, err
 		return nil, err
 	}
 	err = s.engine.catalog.DropSchema(catalogName, name, c.Cascade)
-	if e, ok := err.(*plan.Error); ok && e.Condition == "SCHEMA_NOT_EMPTY" && catalogName == catalog.SparkCatalog {
+	// Spark's own catalog names the schema alone.
+	e, ok := err.(*plan.Error)
+	if ok && e.Condition == "SCHEMA_NOT_EMPTY" && catalogName == catalog.SparkCatalog {
 		e.Args["schemaName"] = plan.Quote(name)
 	}
 	return empty(), err

@@ -26,7 +26,8 @@ func callers() map[plan.CatalogMethod]caller {
 	none := []plan.Field{text("value")}
 	bit := []plan.Field{yesNo("value")}
 	catalogs := []plan.Field{nullText("name"), nullText("description")}
-	databases := []plan.Field{nullText("name"), nullText("catalog"), nullText("description"), nullText("locationUri")}
+	databases := []plan.Field{nullText("name"), nullText("catalog"), nullText("description"),
+		nullText("locationUri")}
 	tables := []plan.Field{nullText("name"), nullText("catalog"), names, nullText("description"),
 		nullText("tableType"), yesNo("isTemporary")}
 	columns := []plan.Field{nullText("name"), nullText("description"), nullText("dataType"), yesNo("nullable"),

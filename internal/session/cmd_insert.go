@@ -22,7 +22,7 @@ func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	query, err := sc.batch(ctx, c.Query)
+	query, err := sc.batch(ctx, withoutDefaults(c.Query))
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +45,27 @@ func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
 		return nil, err
 	}
 	return into.write(ctx, query)
+}
+
+// withoutDefaults puts NULL, the default of every column, in the place of the
+// word DEFAULT in VALUES.
+func withoutDefaults(n plan.Node) plan.Node {
+	values, ok := n.(*plan.InlineTable)
+	if !ok {
+		return n
+	}
+	m := *values
+	m.Rows = make([][]plan.Expr, len(values.Rows))
+	for i, row := range values.Rows {
+		m.Rows[i] = slices.Clone(row)
+		for j, e := range row {
+			if a, ok := e.(*plan.UnresolvedAttribute); ok && len(a.Parts) == 1 &&
+				strings.EqualFold(a.Parts[0], "DEFAULT") {
+				m.Rows[i][j] = plan.Lit(nil, plan.Null)
+			}
+		}
+	}
+	return &m
 }
 
 // insertTarget is the table that rows go into.

@@ -19,11 +19,13 @@ type shower struct {
 }
 
 func showers() map[plan.ShowKind]shower {
+	tables := []plan.Field{text("namespace"), text("tableName"), yesNo("isTemporary")}
+	views := []plan.Field{text("namespace"), text("viewName"), yesNo("isTemporary")}
 	return map[plan.ShowKind]shower{
 		plan.ShowCatalogs:         {[]plan.Field{text("catalog")}, showCatalogs},
 		plan.ShowSchemas:          {[]plan.Field{text("namespace")}, showSchemas},
-		plan.ShowTables:           {[]plan.Field{text("namespace"), text("tableName"), yesNo("isTemporary")}, showTables},
-		plan.ShowViews:            {[]plan.Field{text("namespace"), text("viewName"), yesNo("isTemporary")}, showViews},
+		plan.ShowTables:           {tables, showTables},
+		plan.ShowViews:            {views, showViews},
 		plan.ShowVolumes:          {[]plan.Field{text("database"), text("volume_name")}, showVolumes},
 		plan.ShowColumns:          {[]plan.Field{text("col_name")}, showColumns},
 		plan.ShowFunctions:        {[]plan.Field{text("function")}, showFunctions},
@@ -322,7 +324,8 @@ func createText(t *catalog.Table, schema plan.Type) string {
 	for i, f := range schema.Fields {
 		columns[i] = columnDefinition(f)
 	}
-	b.WriteString("CREATE TABLE " + name + " (\n  " + strings.Join(columns, ",\n  ") + ")\nUSING " + t.Format + "\n")
+	b.WriteString("CREATE TABLE " + name + " (\n  " + strings.Join(columns, ",\n  ") + ")\n")
+	b.WriteString("USING " + t.Format + "\n")
 	if len(t.Options) > 0 {
 		b.WriteString("OPTIONS (\n  " + pairs(t.Options) + ")\n")
 	}

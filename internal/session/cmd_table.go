@@ -43,7 +43,8 @@ func createTable(ctx context.Context, s *Session, c *plan.CreateTable) (*Result,
 	return empty(), err
 }
 
-func (sc *scope) replaceTable(ctx context.Context, c *plan.CreateTable, id plan.TableID, old *catalog.Table) error {
+func (sc *scope) replaceTable(ctx context.Context, c *plan.CreateTable, id plan.TableID, old *catalog.Table,
+) error {
 	f, err := sc.formatOf(c.Format, id)
 	if err != nil {
 		return err

@@ -42,7 +42,8 @@ func handlers() []handler {
 }
 
 // on makes the entry of a command's type.
-func on[C plan.Command](schema func(C) plan.Type, run func(context.Context, *Session, C) (*Result, error)) handler {
+func on[C plan.Command](schema func(C) plan.Type, run func(context.Context, *Session, C) (*Result, error),
+) handler {
 	return handler{
 		of:     reflect.TypeFor[C](),
 		schema: func(c plan.Command) plan.Type { return schema(c.(C)) },

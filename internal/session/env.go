@@ -30,13 +30,6 @@ type scope struct {
 	files   *connector.Env
 }
 
-// Keys that are no settings of Spark and tell functions about the session.
-const (
-	currentCatalogKey = "weir.current.catalog"
-	currentSchemaKey  = "weir.current.database"
-	currentUserKey    = "weir.current.user"
-)
-
 // begin fixes what a statement sees.
 func (s *Session) begin() (*scope, error) {
 	conf := s.conf.frozen()
@@ -45,14 +38,17 @@ func (s *Session) begin() (*scope, error) {
 		return nil, err
 	}
 	catalogName, schema := s.current()
+	searchPath := s.queryPath()
 	lookup := func(key string) string {
 		switch key {
-		case currentCatalogKey:
+		case function.ConfCatalog:
 			return catalogName
-		case currentSchemaKey:
+		case function.ConfSchema:
 			return schema
-		case currentUserKey:
+		case function.ConfUser:
 			return s.user
+		case function.SearchPath:
+			return searchPath
 		}
 		return conf.value(key)
 	}

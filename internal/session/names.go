@@ -73,7 +73,8 @@ func (n names) view(t *catalog.Table) (plan.Node, error) {
 }
 
 // relationOf is what a connector needs to read or write a table.
-func (sc *scope) relationOf(ctx context.Context, t *catalog.Table, use *plan.NamedTable) (*plan.Relation, error) {
+func (sc *scope) relationOf(ctx context.Context, t *catalog.Table, use *plan.NamedTable,
+) (*plan.Relation, error) {
 	options := plan.Options(maps.Clone(t.Options))
 	if options == nil {
 		options = plan.Options{}

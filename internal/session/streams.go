@@ -20,8 +20,9 @@ const (
 type tracked struct {
 	query     *stream.Query
 	tags      []string
-	operation string // of the request that started it
-	used      time.Time
+	operation string    // of the request that started it
+	ended     bool      // its end is noted
+	used      time.Time // since it ended
 }
 
 func (t *tracked) active() bool {
@@ -64,7 +65,7 @@ func (l *queryList) end(t *tracked) {
 			l.failure = failure
 		}
 	}
-	t.used = time.Now()
+	t.ended, t.used = true, time.Now()
 	l.prune(t.used)
 	if l.changed != nil {
 		close(l.changed)
@@ -77,7 +78,7 @@ func (l *queryList) end(t *tracked) {
 func (l *queryList) prune(now time.Time) {
 	var ended []*tracked
 	for _, t := range l.list {
-		if !t.active() {
+		if t.ended {
 			ended = append(ended, t)
 		}
 	}

@@ -1,0 +1,310 @@
+package session
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// save is df.write.mode(…).saveAsTable("t").
+func save(t *testing.T, s *Session, query, mode string) error {
+	t.Helper()
+	n, err := sql.Parse(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := map[string]plan.SaveMode{
+		"error": plan.SaveError, "append": plan.SaveAppend,
+		"overwrite": plan.SaveOverwrite, "ignore": plan.SaveIgnore,
+	}
+	_, err = s.Command(t.Context(), &plan.Write{Input: n, Table: []string{"t"}, Mode: modes[mode]})
+	return err
+}
+
+func condition(err error) string {
+	var e *plan.Error
+	if errors.As(err, &e) {
+		return e.Condition
+	}
+	return ""
+}
+
+func TestSaveModesOfATable(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "s")
+	count := func(want string) {
+		t.Helper()
+		if got := must(t, s, "SELECT count(*) FROM t"); got[0] != want {
+			t.Errorf("got %s, want %s", got[0], want)
+		}
+	}
+	if err := save(t, s, "SELECT 1 AS a, 'x' AS b", "error"); err != nil {
+		t.Fatal(err)
+	}
+	if got := condition(save(t, s, "SELECT 1 AS a, 'x' AS b", "error")); got != "TABLE_OR_VIEW_ALREADY_EXISTS" {
+		t.Errorf("again: got %s", got)
+	}
+	if err := save(t, s, "SELECT 1 AS a, 'x' AS b", "ignore"); err != nil {
+		t.Error(err)
+	}
+	count("[1]")
+	if err := save(t, s, "SELECT 'y' AS b, 2 AS a", "append"); err != nil {
+		t.Error(err)
+	}
+	count("[2]")
+	if got := must(t, s, "SELECT b FROM t WHERE a = 2"); got[0] != `["y"]` {
+		t.Errorf("columns are not matched by name: %v", got)
+	}
+	if err := save(t, s, "SELECT 7 AS z", "overwrite"); err != nil {
+		t.Error(err)
+	}
+	count("[1]")
+}
+
+func TestSessionsShareTablesAndNothingElse(t *testing.T) {
+	e := openEngine(t, vfs.NewMemory())
+	a, b := e.NewSession("u", "a"), e.NewSession("u", "b")
+	must(t, a, "CREATE TABLE t USING parquet AS SELECT 1 AS x", "CREATE TEMP VIEW v AS SELECT 2 AS y",
+		"CREATE GLOBAL TEMP VIEW g AS SELECT 3 AS z", "SET my.key = a", "CREATE SCHEMA other", "USE other")
+	if got := must(t, b, "SELECT x FROM t"); got[0] != "[1]" {
+		t.Errorf("got %v", got)
+	}
+	if got := must(t, b, "SELECT z FROM global_temp.g"); got[0] != "[3]" {
+		t.Errorf("got %v", got)
+	}
+	if got := mistake(t, b, "SELECT * FROM v").Condition; got != "TABLE_OR_VIEW_NOT_FOUND" {
+		t.Errorf("got %s", got)
+	}
+	if got := must(t, b, "SET my.key", "SHOW CURRENT NAMESPACE"); got[0] != `["spark_catalog","default"]` {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestCloneBeginsWithTheSameStateAndSharesNone(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	must(t, s, "CREATE TEMP VIEW v AS SELECT 1 AS a", "SET my.key = a", "USE main")
+	if err := s.Artifacts().Add("pyfiles/m.py", strings.NewReader("x = 1")); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Clone("b")
+	must(t, c, "CREATE OR REPLACE TEMP VIEW v AS SELECT 2 AS a", "SET my.key = b", "USE spark_catalog")
+	if got := must(t, s, "SELECT a FROM v"); got[0] != "[1]" {
+		t.Errorf("got %v", got)
+	}
+	if got := must(t, s, "SET my.key"); got[0] != `["my.key","a"]` {
+		t.Errorf("got %v", got)
+	}
+	if !c.Artifacts().Has("pyfiles/m.py") {
+		t.Error("the artifact was not taken over")
+	}
+	if err := s.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	data, err := vfs.ReadFile(c.engine.fs, c.Artifacts().Dir()+"/pyfiles/m.py")
+	if err != nil || string(data) != "x = 1" {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+// A view means what it meant when it was made.
+func TestViewsKeepTheirMeaning(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	must(t, s, "CREATE SCHEMA one", "CREATE SCHEMA two", "USE one",
+		"CREATE TABLE t USING parquet AS SELECT 1 AS a", "CREATE TEMP VIEW v AS SELECT * FROM t",
+		"CREATE VIEW w AS SELECT a + 1 AS b FROM t WHERE a IN (SELECT a FROM t)", "USE two")
+	for query, want := range map[string]string{"SELECT * FROM v": "[1]", "SELECT * FROM one.w": "[2]"} {
+		if got := must(t, s, query); got[0] != want {
+			t.Errorf("%s: got %v", query, got)
+		}
+	}
+	// A view may replace one that it reads.
+	must(t, s, "CREATE TEMP VIEW x AS SELECT 1 AS a")
+	again := "CREATE OR REPLACE TEMP VIEW x AS SELECT a + 1 AS a FROM x WHERE a IN (SELECT a FROM x)"
+	if got := must(t, s, again, "SELECT a FROM x"); got[0] != "[2]" {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestCachedFramesKeepTheirMeaning(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	must(t, s, "CREATE TEMP VIEW v AS SELECT 1 AS a")
+	id := s.PutCached(&plan.NamedTable{Name: []string{"v"}})
+	must(t, s, "DROP VIEW v")
+	_, chunks, err := execute(t, s, &plan.CachedRemote{ID: id})
+	if err != nil || rendered(chunks)[0] != "[1]" {
+		t.Errorf("got %v, %v", chunks, err)
+	}
+	s.DropCached(id)
+	_, _, err = execute(t, s, &plan.CachedRemote{ID: id})
+	if got := condition(err); got != "CONNECT_INVALID_PLAN.DATAFRAME_NOT_FOUND" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The names and shapes of what pyspark.sql.Catalog was told by Spark 4.3.0.
+func TestCatalogCalls(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	must(t, s, "CREATE SCHEMA weir", "USE weir",
+		"CREATE TABLE t USING parquet AS SELECT CAST(1 AS BIGINT) AS id", "CREATE TEMP VIEW tv AS SELECT 1 AS a")
+	tests := []struct {
+		call plan.CatalogCall
+		want []string
+	}{
+		{plan.CatalogCall{Method: plan.CatalogCurrentCatalog}, []string{`["spark_catalog"]`}},
+		{plan.CatalogCall{Method: plan.CatalogCurrentDatabase}, []string{`["weir"]`}},
+		{plan.CatalogCall{Method: plan.CatalogListDatabases}, []string{
+			`["default","spark_catalog","default database","file:/data/warehouse/spark_catalog/default"]`,
+			`["weir","spark_catalog","","file:/data/warehouse/spark_catalog/weir"]`}},
+		{plan.CatalogCall{Method: plan.CatalogListTables}, []string{
+			`["t","spark_catalog",["weir"],null,"MANAGED",false]`, `["tv",null,[],null,"TEMPORARY",true]`}},
+		{plan.CatalogCall{Method: plan.CatalogListTables, Pattern: "T"}, []string{
+			`["t","spark_catalog",["weir"],null,"MANAGED",false]`}},
+		{plan.CatalogCall{Method: plan.CatalogGetTable, Name: "t"}, []string{
+			`["t","spark_catalog",["weir"],null,"MANAGED",false]`}},
+		{plan.CatalogCall{Method: plan.CatalogListColumns, Name: "t"}, []string{
+			`["id",null,"bigint",true,false,false,false]`}},
+		{plan.CatalogCall{Method: plan.CatalogTableExists, Name: "t"}, []string{"[true]"}},
+		{plan.CatalogCall{Method: plan.CatalogTableExists, Name: "nope"}, []string{"[false]"}},
+		{plan.CatalogCall{Method: plan.CatalogDatabaseExists, Database: "weir"}, []string{"[true]"}},
+		{plan.CatalogCall{Method: plan.CatalogDatabaseExists, Database: "nope"}, []string{"[false]"}},
+		{plan.CatalogCall{Method: plan.CatalogFunctionExists, Name: "count"}, []string{"[true]"}},
+		{plan.CatalogCall{Method: plan.CatalogFunctionExists, Name: "nope"}, []string{"[false]"}},
+		{plan.CatalogCall{Method: plan.CatalogIsCached, Name: "t"}, []string{"[false]"}},
+		{plan.CatalogCall{Method: plan.CatalogDropTempView, Name: "tv"}, []string{"[true]"}},
+		{plan.CatalogCall{Method: plan.CatalogDropTempView, Name: "tv"}, []string{"[false]"}},
+		{plan.CatalogCall{Method: plan.CatalogSetCurrentDatabase, Database: "default"}, []string{}},
+		{plan.CatalogCall{Method: plan.CatalogCurrentDatabase}, []string{`["default"]`}},
+	}
+	for _, test := range tests {
+		_, chunks, err := execute(t, s, &test.call)
+		if err != nil {
+			t.Errorf("%+v: %v", test.call, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, rendered(chunks)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", test.call, diff)
+		}
+	}
+	for method, want := range map[plan.CatalogMethod]string{
+		plan.CatalogGetTable: "TABLE_OR_VIEW_NOT_FOUND", plan.CatalogListColumns: "TABLE_OR_VIEW_NOT_FOUND",
+		plan.CatalogGetDatabase: "SCHEMA_NOT_FOUND", plan.CatalogSetCurrentDatabase: "SCHEMA_NOT_FOUND",
+		plan.CatalogSetCurrentCatalog: "CATALOG_NOT_FOUND",
+	} {
+		_, _, err := execute(t, s, &plan.CatalogCall{Method: method, Name: "nope", Database: databaseOf(method)})
+		if got := condition(err); got != want {
+			t.Errorf("%v: got %v, want %s", method, err, want)
+		}
+	}
+}
+
+func databaseOf(m plan.CatalogMethod) string {
+	if m == plan.CatalogGetDatabase || m == plan.CatalogSetCurrentDatabase {
+		return "nope"
+	}
+	return ""
+}
+
+func TestArtifacts(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	a := s.Artifacts()
+	add := func(name, text string) error { return a.Add(name, strings.NewReader(text)) }
+	if err := add("pyfiles/m.py", "x = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add("pyfiles/m.py", "x = 1"); err != nil {
+		t.Errorf("the same again: %v", err)
+	}
+	if got := condition(add("pyfiles/m.py", "x = 2")); got != "ARTIFACT_ALREADY_EXISTS" {
+		t.Errorf("other bytes: got %s", got)
+	}
+	if got := condition(add("forward_to_fs/etc/passwd", "x")); got != "_LEGACY_ERROR_TEMP_3161" {
+		t.Errorf("a path of the server's: got %s", got)
+	}
+	for _, name := range []string{
+		"", "pyfiles", "pyfiles/", "pyfiles/../../x", "../pyfiles/x", "/etc/passwd", "pyfiles/a\x00b", "else/x",
+		"pyfiles/./x", "cache/00",
+	} {
+		if err := add(name, "x"); err == nil {
+			t.Errorf("%q was taken", name)
+		}
+	}
+	blob := []byte("blob")
+	sum := sha256.Sum256(blob)
+	hash := hex.EncodeToString(sum[:])
+	if err := a.Add("cache/"+hash, bytes.NewReader(blob)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Cached(hash); err != nil || !bytes.Equal(got, blob) {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if diff := cmp.Diff([]string{"pyfiles/m.py"}, a.Names()); diff != "" {
+		t.Error(diff)
+	}
+	dir := a.Dir()
+	if err := s.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.engine.fs.Stat(dir); !vfs.NotFound(err) {
+		t.Errorf("the files are still there: %v", err)
+	}
+}
+
+func TestObservedMetricsAreThereAfterTheRows(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	count := &plan.Alias{Child: &plan.UnresolvedFunction{Name: []string{"count"},
+		Args: []plan.Expr{plan.Lit(int64(1), plan.Int)}}, Names: []string{"n"}}
+	n := plan.NewObserve(&plan.Range{End: 5, Step: 1}, "metrics", []plan.Expr{count})
+	r, _, err := execute(t, s, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.Observed()
+	if len(got) != 1 || got[0].Name != "metrics" || got[0].Row[0] != int64(5) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestFramesAsArgumentsOfSQL(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	views := map[string]plan.Node{"frame": &plan.Range{End: 4, Step: 1}}
+	text := "SELECT count(*) FROM frame WHERE id IN (SELECT id FROM frame WHERE id > 1)"
+	n, err := s.SQL(t.Context(), text, nil, nil, views)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, chunks, err := execute(t, s, n)
+	if err != nil || rendered(chunks)[0] != "[2]" {
+		t.Errorf("got %v, %v", chunks, err)
+	}
+}
+
+func TestAnalyzeOfACommandRunsNothing(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	for text, want := range map[string]string{
+		"CREATE SCHEMA x": "struct<>", "SHOW SCHEMAS": "struct<namespace:string>",
+		"DESCRIBE QUERY SELECT 1": "struct<col_name:string,data_type:string,comment:string>",
+	} {
+		n, err := s.SQL(t.Context(), text, nil, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := s.Analyze(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := plan.SchemaOf(resolved.Output()).Simple(); got != want {
+			t.Errorf("%s: got %s", text, got)
+		}
+	}
+	if got := must(t, s, "SHOW SCHEMAS"); len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
