@@ -79,13 +79,17 @@ func (p *parser) extract() plan.Expr {
 func (p *parser) trim() plan.Expr {
 	start, name := p.i, "trim"
 	n := 2
-	switch p.peek(2).word {
-	case "BOTH", "LEADING", "TRAILING":
+	if side := p.peek(2).word; side == "BOTH" || side == "LEADING" || side == "TRAILING" {
 		if !p.startsExpr(3) {
 			return nil
 		}
-		name = map[string]string{"BOTH": "trim", "LEADING": "ltrim", "TRAILING": "rtrim"}[p.peek(2).word]
 		n = 3
+		switch side {
+		case "LEADING":
+			name = "ltrim"
+		case "TRAILING":
+			name = "rtrim"
+		}
 	}
 	if p.peek(n).word == ")" {
 		return nil
@@ -214,10 +218,6 @@ func (p *parser) call() plan.Expr {
 // callNamed reads the arguments of a call whose name has been read.
 func (p *parser) callNamed(start int, name []string) plan.Expr {
 	p.expect("(")
-	if !p.enter() {
-		return nothing()
-	}
-	defer p.leave()
 	distinct := false
 	if p.atAny("DISTINCT", "ALL") && p.startsExpr(1) && !p.atOperatorAfter(1) {
 		distinct = p.at("DISTINCT")

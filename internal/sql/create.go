@@ -204,7 +204,8 @@ func (p *parser) tableClauses(start int, t *plan.CreateTable) {
 		case p.accept("TBLPROPERTIES"):
 			t.Properties = p.properties()
 		case p.ahead("CLUSTERED", "BY"), p.ahead("CLUSTER", "BY"), p.ahead("SKEWED", "BY"),
-			p.ahead("STORED", "AS"), p.ahead("STORED", "BY"), p.ahead("ROW", "FORMAT"), p.ahead("DEFAULT", "COLLATION"):
+			p.ahead("STORED", "AS"), p.ahead("STORED", "BY"), p.ahead("ROW", "FORMAT"),
+			p.ahead("DEFAULT", "COLLATION"):
 			what := clause + " " + p.peek(1).word
 			p.rest()
 			p.refuse(own, "The clause "+what+" of a table")

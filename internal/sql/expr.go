@@ -167,8 +167,9 @@ func (p *parser) in(q predicate) plan.Expr {
 	if p.queryAhead(0) {
 		sub := p.query()
 		p.close()
-		values := p.rowValues(q.value)
-		return p.negate(q, &plan.Subquery{Kind: plan.InSubquery, Plan: sub, Values: values, Origin: p.origin(q.start)})
+		e := &plan.Subquery{Kind: plan.InSubquery, Plan: sub, Values: p.rowValues(q.value)}
+		e.Origin = p.origin(q.start)
+		return p.negate(q, e)
 	}
 	if p.accept(")") {
 		p.mistake(q.own, "INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", "IN needs at least one value.")
@@ -348,7 +349,11 @@ func (p *parser) postfix() plan.Expr {
 		switch p.cur().word {
 		case "[":
 			p.skip(1)
+			if !p.enter() {
+				return e
+			}
 			key := p.value(0)
+			p.leave()
 			p.expectMissable("]")
 			e = &plan.ExtractValue{Child: e, Key: key, Origin: p.origin(start)}
 		case ".":

@@ -12,11 +12,10 @@ const anonymous = "__auto_generated_subquery_name"
 
 // fromClause reads FROM relation, … and the views and pivots behind them.
 func (p *parser) fromClause() plan.Node {
-	start := p.i
 	p.expect("FROM")
-	in := p.relation()
+	in := p.relation(nil)
 	for p.accept(",") {
-		in = &plan.Join{Left: in, Right: p.relation(), Origin: p.origin(start)}
+		in = p.relation(in)
 	}
 	for p.ahead("LATERAL", "VIEW") {
 		in = p.lateralView(in)
@@ -25,14 +24,19 @@ func (p *parser) fromClause() plan.Node {
 	return in
 }
 
-// relation reads a table, a query or a function, and what is joined to it.
-func (p *parser) relation() plan.Node {
+// relation reads a table, a query or a function, and what is joined to it. left
+// is what stands before the comma in front of it, if any: as in Spark, FROM a,
+// b JOIN c joins c to all of a, b.
+func (p *parser) relation(left plan.Node) plan.Node {
 	if !p.enter() {
 		return &plan.OneRow{}
 	}
 	defer p.leave()
 	start := p.i
 	in := p.relationPrimary()
+	if left != nil {
+		in = &plan.Join{Left: left, Right: in, Origin: p.origin(start)}
+	}
 	for p.err == nil {
 		p.pivots()
 		kind, tokens := p.joinAhead()
@@ -129,7 +133,7 @@ func (p *parser) joinCriteria(j *plan.Join) {
 // relationPrimary reads one relation with its alias.
 func (p *parser) relationPrimary() plan.Node {
 	start := p.i
-	if p.at("LATERAL") {
+	if p.at("LATERAL") && (p.peek(1).isName() || p.peek(1).word == "(") {
 		p.skip(1)
 		p.refuse(start, "LATERAL")
 	}
@@ -158,8 +162,8 @@ func (p *parser) relationPrimary() plan.Node {
 // aliasBehind reports whether the n-th token ahead is a plain name with
 // nothing of an expression behind it: FROM values v.
 func (p *parser) aliasBehind(n int) bool {
-	return p.peek(n).kind == tokWord && (p.peek(n).word == "" || p.peek(n).word == "AS" || joinWord(p.peek(n).word)) &&
-		!p.atAnyAt(n+1, "(", ".", "[")
+	t := p.peek(n)
+	return t.kind == tokWord && (t.word == "" || p.aliasWord(n)) && !p.atAnyAt(n+1, "(", ".", "[")
 }
 
 // aliasWord reports whether the n-th token ahead is a word that cannot name
@@ -257,15 +261,17 @@ func (p *parser) aliased(start int, in plan.Node) plan.Node {
 
 // tableAlias reads [AS] name [(columns)]; "" when there is none.
 func (p *parser) tableAlias() (name string, columns []string) {
+	next := p.peek(1)
 	switch {
-	case p.at("AS") && p.peek(1).isName() && !joinWord(p.peek(1).word):
+	case p.at("AS") && next.isName() && !joinWord(next.word):
 		p.skip(1)
-	case p.at("AS") && p.peek(1).kind != tokEnd && p.peek(1).word != "(" && !p.clauseAhead(1) && !joinWord(p.peek(1).word):
+	case p.at("AS") && next.kind != tokEnd && next.word != "(" && !p.clauseAhead(1) && !joinWord(next.word):
 		p.skip(1)
 		p.syntax("")
 		return "", nil
-	case p.cur().isName() && !joinWord(p.cur().word) && (!p.clauseAhead(0) || p.columnsBehind()):
-	default:
+	case !p.cur().isName() || joinWord(p.cur().word) || p.selectAhead():
+		return "", nil
+	case p.clauseAhead(0) && !p.columnsBehind():
 		return "", nil
 	}
 	name = p.strictIdent()
@@ -296,7 +302,7 @@ func (p *parser) parenthesisedRelation() plan.Node {
 	start := p.i
 	if !p.queryAhead(1) {
 		p.skip(1)
-		in := p.relation()
+		in := p.relation(nil)
 		p.close()
 		return p.finishRelation(start, in)
 	}
@@ -395,7 +401,7 @@ func (p *parser) lateralView(in plan.Node) plan.Node {
 	case p.at("AS") && p.peek(1).isName():
 		p.skip(1)
 		fallthrough
-	case p.cur().isName() && !p.clauseAhead(0) && !p.joinFollows():
+	case p.cur().isName() && !p.clauseAhead(0) && !p.selectAhead() && !p.joinFollows():
 		p.list(func() { g.Names = append(g.Names, p.ident()) })
 	}
 	return g

@@ -13,7 +13,8 @@ func (p *parser) insert(around func(plan.Node) plan.Node) plan.Node {
 	switch {
 	case p.accept("OVERWRITE"):
 		in.Overwrite = true
-		if p.at("DIRECTORY") && p.peek(1).kind == tokString || p.ahead("LOCAL", "DIRECTORY") || p.ahead("DIRECTORY", "USING") {
+		if p.at("DIRECTORY") && p.peek(1).kind == tokString || p.ahead("LOCAL", "DIRECTORY") ||
+			p.ahead("DIRECTORY", "USING") {
 			return p.refuseRest(start, "INSERT OVERWRITE DIRECTORY")
 		}
 	case p.accept("INTO"):

@@ -279,7 +279,8 @@ func (p *parser) intervalLiteral() plan.Expr {
 		text.WriteString(" " + value + " " + p.text[p.cur().start:p.cur().end])
 		p.skip(1)
 		if quoted && strings.ContainsFunc(value, unicode.IsLetter) {
-			p.mistake(body, "_LEGACY_ERROR_TEMP_0026", "The text '"+value+"' before a unit is no number.", "value", value)
+			p.mistake(body, "_LEGACY_ERROR_TEMP_0026", "The text '"+value+"' before a unit is no number.",
+				"value", value)
 		}
 		first, last = min(first, unit.field), max(last, unit.field)
 	}
@@ -340,7 +341,8 @@ func (p *parser) ansiInterval(start int, v plan.Interval, first, last plan.Inter
 	}
 	days := int64(v.Days) * 86_400_000_000
 	micros := days + v.Micros
-	if int64(v.Days) > 106_751_991 || int64(v.Days) < -106_751_991 || (micros > days) != (v.Micros > 0) && v.Micros != 0 {
+	tooLong := int64(v.Days) > 106_751_991 || int64(v.Days) < -106_751_991
+	if tooLong || (micros > days) != (v.Micros > 0) && v.Micros != 0 {
 		if p.fault == nil {
 			p.fault = plan.NewError(plan.ClassArithmetic, "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION",
 				"The interval "+p.source(start)+" is too long.")
@@ -398,7 +400,8 @@ func (p *parser) fromTo(start int, starts [2]int, value string, quoted bool) pla
 		}
 		p.mistake(start, "_LEGACY_ERROR_TEMP_0024", "An interval has one unit TO unit, and nothing beside it.")
 	case !quoted:
-		p.mistake(body, "_LEGACY_ERROR_TEMP_0027", "The value before "+from.String()+" TO "+to.String()+" must be text.")
+		p.mistake(body, "_LEGACY_ERROR_TEMP_0027",
+			"The value before "+from.String()+" TO "+to.String()+" must be text.")
 	case from >= to || (from <= plan.FieldMonth) != (to <= plan.FieldMonth):
 		p.mistake(body, "INVALID_INTERVAL_FORMAT.UNSUPPORTED_FROM_TO_EXPRESSION",
 			"There are no intervals from "+from.String()+" to "+to.String()+".",
@@ -428,14 +431,14 @@ func (p *parser) fieldsOf(body int, value string, from, to plan.IntervalField) p
 				return p.badFields(body, value, t)
 			}
 		}
-		n, ok := p.fieldValue(text, f, f == from)
-		if !ok {
+		count, micros, ok := fieldValue(text, f, f == from)
+		switch {
+		case !ok:
 			return p.badFields(body, value, t)
+		case f > from && count >= fieldLimits[f], f == from && count > leadingLimit[f]:
+			return p.fieldTooLarge(body, value, t, f, count)
 		}
-		if limit := fieldLimits[f]; f > from && n >= limit*fieldSize[f] || from == f && n/fieldSize[f] > leadingLimit[f] {
-			return p.fieldTooLarge(body, value, t, f, n/fieldSize[f])
-		}
-		total += n
+		total += count*fieldSize[f] + micros
 	}
 	if negative {
 		total = -total
@@ -456,28 +459,30 @@ var (
 	fieldMarks   = "-  ::"
 	fieldLimits  = [...]int64{0, 12, 0, 24, 60, 60}
 	fieldSize    = [...]int64{12, 1, 86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000}
-	leadingLimit = [...]int64{math.MaxInt32, math.MaxInt32, 106_751_991, 2_562_047_788, 153_722_867_280, math.MaxInt64}
+	leadingLimit = [...]int64{
+		math.MaxInt32, math.MaxInt32, 106_751_991, 2_562_047_788, 153_722_867_280, 9_223_372_036_854,
+	}
 )
 
-// fieldValue is a field's digits in months or µs; seconds may have a fraction.
-func (p *parser) fieldValue(text string, f plan.IntervalField, leading bool) (int64, bool) {
+// fieldValue is how many of a field there are; seconds may have a fraction, in
+// µs.
+func fieldValue(text string, f plan.IntervalField, leading bool) (count, micros int64, ok bool) {
 	whole, fraction, point := strings.Cut(text, ".")
 	if point && (f != plan.FieldSecond || fraction == "" || len(fraction) > 9) || !leading && len(whole) > 2 {
-		return 0, false
+		return 0, 0, false
 	}
-	n, err := strconv.ParseUint(whole, 10, 32)
+	n, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil {
-		return 0, false
+		return 0, 0, false
 	}
-	value := int64(n) * fieldSize[f]
 	if point {
-		micros, err := strconv.ParseUint((fraction + "00000")[:6], 10, 32)
+		u, err := strconv.ParseUint((fraction + "00000")[:6], 10, 32)
 		if err != nil {
-			return 0, false
+			return 0, 0, false
 		}
-		value += int64(micros)
+		micros = int64(u)
 	}
-	return value, true
+	return int64(n), micros, true
 }
 
 // badFields refuses a value that has not the form of its fields.
@@ -513,6 +518,7 @@ func (p *parser) fieldTooLarge(body int, value string, t plan.Type, f plan.Inter
 	}
 	msg := "requirement failed: " + f.String() + " " + strconv.FormatInt(n, 10) +
 		" outside range [0, " + strconv.FormatInt(limit, 10) + "]"
-	p.mistake(body, "_LEGACY_ERROR_TEMP_0063", "The interval '"+value+"' is out of range: "+f.String()+".", "msg", msg)
+	p.mistake(body, "_LEGACY_ERROR_TEMP_0063",
+		"The interval '"+value+"' is out of range: "+f.String()+".", "msg", msg)
 	return nothing()
 }

@@ -364,9 +364,11 @@ func whole(kind tokenKind) int {
 
 // symbol is the canonical form and length of the symbol that s begins with.
 func symbol(s string) (string, int) {
-	for _, long := range longSymbols {
-		if strings.HasPrefix(s, long.text) {
-			return long.word, len(long.text)
+	if len(s) > 1 && strings.IndexByte(longSymbolHeads, s[0]) >= 0 {
+		for _, long := range longSymbols {
+			if strings.HasPrefix(s, long.text) {
+				return long.word, len(long.text)
+			}
 		}
 	}
 	if i := strings.IndexByte(shortSymbols, s[0]); i >= 0 {
@@ -375,7 +377,10 @@ func symbol(s string) (string, int) {
 	return "", 0
 }
 
-const shortSymbols = ";(),.[]!=<>+-*/%~&|^:?"
+const (
+	shortSymbols    = ";(),.[]!=<>+-*/%~&|^:?"
+	longSymbolHeads = "<=!>|:-/*"
+)
 
 // longSymbols are those of several characters, longest first. Two of > are not
 // among them: they may close two types.

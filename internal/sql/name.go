@@ -57,15 +57,17 @@ func (p *parser) badName(at *token, name string) {
 // strictIdent reads an identifier where an expression cannot follow, and so
 // recognises a name with dashes.
 func (p *parser) strictIdent() string {
-	start := p.cur()
 	name := p.ident()
 	if !p.at("-") || !p.peek(1).isName() {
 		return name
 	}
+	dash := p.cur()
 	for p.at("-") && p.peek(1).isName() {
-		p.skip(2)
+		p.skip(1)
+		name += "-" + p.text[p.cur().start:p.cur().end]
+		p.skip(1)
 	}
-	p.badName(start, p.text[start.start:p.prev().end])
+	p.badName(dash, name)
 	return name
 }
 

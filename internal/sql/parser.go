@@ -29,6 +29,8 @@ type parser struct {
 
 	places []plan.Origin // a slab that origin hands out
 
+	fromFirst bool // inside FROM t SELECT …, where another SELECT may follow
+
 	windows []windowUse // calls over windows by name, not defined yet
 }
 
@@ -43,8 +45,8 @@ func newParser(text string, params Parameters) *parser {
 	l := lex(text)
 	p := &parser{text: text, toks: l.toks, params: params}
 	if l.unclosedComment {
-		p.fail(&plan.Error{Msg: "A comment that begins with /* has no end.", Condition: "UNCLOSED_BRACKETED_COMMENT"},
-			p.toks[len(p.toks)-1])
+		e := &plan.Error{Condition: "UNCLOSED_BRACKETED_COMMENT", Msg: "A comment that begins with /* has no end."}
+		p.fail(e, p.toks[len(p.toks)-1])
 	}
 	return p
 }

@@ -78,7 +78,8 @@ func (p *parser) parameter() plan.Expr {
 		return value
 	}
 	e := plan.AnalysisError("UNBOUND_SQL_PARAMETER", "The parameter "+name+" has no value.", "name", name)
-	if len(p.params.Named)+len(p.params.Positional) > 0 && (p.toks[start].word == "?") == (p.params.Named != nil) {
+	positional := p.toks[start].word == "?"
+	if positional && len(p.params.Named) > 0 || !positional && len(p.params.Positional) > 0 {
 		e = plan.AnalysisError("INVALID_QUERY_MIXED_QUERY_PARAMETERS",
 			"The statement uses parameters by name and by position; use one kind.")
 	}
@@ -250,12 +251,12 @@ func (p *parser) identifierPrimary() plan.Expr {
 func (p *parser) special(word string, next *token) plan.Expr {
 	switch word {
 	case "NULL":
-		if next.word != "(" && next.word != "->" {
+		if next.word != "(" && next.word != "->" && next.kind != tokString {
 			p.skip(1)
 			return plan.Lit(nil, plan.Null)
 		}
 	case "TRUE", "FALSE":
-		if next.word != "(" && next.word != "->" {
+		if next.word != "(" && next.word != "->" && next.kind != tokString {
 			p.skip(1)
 			return plan.Lit(word == "TRUE", plan.Boolean)
 		}
@@ -271,7 +272,12 @@ func (p *parser) special(word string, next *token) plan.Expr {
 	if next.word != "(" {
 		return nil
 	}
-	return p.form(word)
+	if !p.enter() {
+		return nothing()
+	}
+	e := p.form(word)
+	p.leave()
+	return e
 }
 
 // caseAhead reports whether CASE begins an expression rather than naming a
@@ -311,9 +317,6 @@ func (p *parser) atEndOfItem(n int) bool {
 func (p *parser) caseWhen() plan.Expr {
 	start := p.i
 	p.skip(1)
-	if !p.enter() {
-		return nothing()
-	}
 	var operand plan.Expr
 	if !p.at("WHEN") || !p.startsExpr(1) {
 		operand = p.expr()
@@ -333,6 +336,5 @@ func (p *parser) caseWhen() plan.Expr {
 		args = append(args, p.expr())
 	}
 	p.expect("END")
-	p.leave()
 	return p.fn(start, "when", args...)
 }

@@ -8,7 +8,7 @@ import (
 
 // queryAhead reports whether a query begins at the n-th token ahead.
 func (p *parser) queryAhead(n int) bool {
-	for p.peek(n).word == "(" {
+	for top := n + maxDepth; p.peek(n).word == "(" && n < top; {
 		// A parenthesis around a query is followed by what goes on with a query.
 		mate := int(p.peek(n).mate)
 		if mate == 0 {
@@ -17,7 +17,8 @@ func (p *parser) queryAhead(n int) bool {
 		}
 		behind := p.toks[min(mate+1, len(p.toks)-1)]
 		switch behind.word {
-		case ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ORDER", "LIMIT", "OFFSET", "SORT", "CLUSTER", "DISTRIBUTE":
+		case ")", "UNION", "EXCEPT", "INTERSECT", "MINUS", "ORDER", "LIMIT", "OFFSET", "SORT", "CLUSTER",
+			"DISTRIBUTE":
 		default:
 			if behind.kind != tokEnd {
 				return false
@@ -50,7 +51,9 @@ func (p *parser) query() plan.Node {
 	if !p.enter() {
 		return &plan.OneRow{}
 	}
-	defer p.leave()
+	outer := p.fromFirst
+	p.fromFirst = false
+	defer func() { p.fromFirst = outer; p.leave() }()
 	start := p.i
 	defs := p.ctes()
 	body := p.organised(p.setOps(1))
@@ -216,6 +219,7 @@ func (p *parser) fromQuery() plan.Node {
 		return from
 	}
 	var all []plan.Node
+	p.fromFirst = true
 	for p.at("SELECT") {
 		all = append(all, p.organised(p.selectQuery(from)))
 	}
@@ -342,7 +346,7 @@ func (p *parser) namedExpr() plan.Expr {
 		p.skip(1)
 		p.syntax("")
 		return e
-	case p.cur().isName() && !p.clauseAhead(0):
+	case p.cur().isName() && !p.clauseAhead(0) && !(p.fromFirst && p.selectAhead()):
 	case p.at("(") && p.peek(1).isName():
 	default:
 		return e
@@ -393,6 +397,9 @@ func (p *parser) clauseAhead(n int) bool {
 		return false
 	}
 }
+
+// selectAhead reports whether a SELECT begins, behind a FROM that came first.
+func (p *parser) selectAhead() bool { return p.at("SELECT") && p.startsExpr(1) }
 
 // relationAhead reports whether what follows FROM is a relation: SELECT a FROM
 // WHERE x names the column FROM.

@@ -44,7 +44,9 @@ func (p *parser) set() plan.Node {
 func (p *parser) rawRest(start int) string {
 	raw := strings.TrimSpace(p.text[p.toks[start].end:])
 	trimmed := strings.TrimRight(raw, "; \t\r\n")
-	p.rest()
+	for p.rest(); p.prev().word == ";"; {
+		p.i--
+	}
 	return trimmed
 }
 

@@ -104,9 +104,15 @@ func (p *parser) showCreate() plan.Node {
 	start := p.i
 	p.skip(1)
 	p.expect("TABLE")
+	if p.err == nil && !p.cur().isName() {
+		return p.hiveOnly(start-1, "SHOW CREATE TABLE")
+	}
 	s := &plan.Show{What: plan.ShowCreateTable, In: p.reference()}
 	if p.acceptAll("AS", "SERDE") {
 		p.refuse(start, "SHOW CREATE TABLE AS SERDE")
+	}
+	if p.err == nil && p.cur().kind != tokEnd && !p.at(";") {
+		return p.hiveOnly(start-1, "SHOW CREATE TABLE")
 	}
 	return s
 }
@@ -120,10 +126,6 @@ func (p *parser) showFunctions() plan.Node {
 		if !p.at("FUNCTIONS") {
 			p.syntax("missing 'FUNCTIONS'")
 			return none()
-		}
-		if s.Key != "ALL" && s.Key != "USER" && s.Key != "SYSTEM" {
-			p.mistake(start, "INVALID_SQL_SYNTAX.SHOW_FUNCTIONS_INVALID_SCOPE",
-				"SHOW FUNCTIONS takes USER, SYSTEM or ALL, not "+s.Key+".", "scope", plan.Quote(p.text[p.toks[start].start:p.toks[start].end]))
 		}
 	}
 	p.skip(1)
@@ -140,6 +142,11 @@ func (p *parser) showFunctions() plan.Node {
 		if len(name) > 1 {
 			s.In = name[:len(name)-1]
 		}
+	}
+	if s.Key != "" && s.Key != "ALL" && s.Key != "USER" && s.Key != "SYSTEM" {
+		scope := strings.ToLower(s.Key)
+		p.mistake(start-1, "INVALID_SQL_SYNTAX.SHOW_FUNCTIONS_INVALID_SCOPE",
+			"SHOW FUNCTIONS takes USER, SYSTEM or ALL, not "+scope+".", "scope", plan.Quote(scope))
 	}
 	return s
 }

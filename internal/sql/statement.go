@@ -64,7 +64,8 @@ func (p *parser) refuseRest(start int, what string) plan.Node {
 // hiveOnly refuses a statement that Spark names and does not have.
 func (p *parser) hiveOnly(start int, operation string) plan.Node {
 	p.rest()
-	p.mistake(start, "INVALID_STATEMENT_OR_CLAUSE", "There is no statement "+operation+".", "operation", operation)
+	p.mistake(start, "INVALID_STATEMENT_OR_CLAUSE", "There is no statement "+operation+".",
+		"operation", operation)
 	return none()
 }
 
@@ -84,8 +85,9 @@ var hiveStatements = [][]string{
 // unsupported are the statements that Spark has and weir has not, by first
 // words. The second word alone being wrong is an error that names it.
 var unsupported = [][]string{
-	{"ALTER", "TABLE"}, {"ALTER", "VIEW"}, {"ALTER", "SCHEMA"}, {"ALTER", "DATABASE"}, {"ALTER", "NAMESPACE"},
-	{"MERGE", "INTO"}, {"MERGE", "WITH"}, {"UPDATE"}, {"DELETE", "FROM"}, {"TRUNCATE", "TABLE"}, {"COMMENT", "ON"},
+	{"ALTER", "TABLE"}, {"ALTER", "VIEW"}, {"ALTER", "SCHEMA"}, {"ALTER", "DATABASE"},
+	{"ALTER", "NAMESPACE"}, {"MERGE", "INTO"}, {"MERGE", "WITH"}, {"UPDATE"}, {"DELETE", "FROM"},
+	{"TRUNCATE", "TABLE"}, {"COMMENT", "ON"},
 	{"DECLARE"}, {"LOAD", "DATA"}, {"MSCK", "REPAIR", "TABLE"}, {"REPAIR", "TABLE"}, {"ADD"}, {"LIST"}, {"CALL"},
 	{"EXECUTE", "IMMEDIATE"}, {"BEGIN"},
 	{"CREATE", "OR", "REPLACE", "TEMPORARY", "FUNCTION"}, {"CREATE", "OR", "REPLACE", "FUNCTION"},
@@ -109,7 +111,7 @@ func (p *parser) notOurs() plan.Node {
 		}
 		start := p.i
 		p.skip(len(words))
-		if p.cur().kind == tokEnd {
+		if p.cur().kind == tokEnd && words[len(words)-1] != "PROCEDURES" {
 			p.syntax("")
 			return none()
 		}
@@ -123,7 +125,13 @@ func (p *parser) refused() plan.Node {
 	if n := p.notOurs(); n != nil {
 		return n
 	}
-	hint := map[string]string{"DELETE": "missing 'FROM'", "TRUNCATE": "missing 'TABLE'"}[p.cur().word]
+	hint := ""
+	switch p.cur().word {
+	case "DELETE":
+		hint = "missing 'FROM'"
+	case "TRUNCATE":
+		hint = "missing 'TABLE'"
+	}
 	for _, words := range unsupported {
 		if len(words) > 1 && p.at(words[0]) {
 			p.skip(1)
@@ -224,7 +232,9 @@ func (p *parser) refresh(start int) plan.Node {
 	}
 	path := strings.TrimSpace(p.text[p.cur().start:])
 	p.rest()
-	if path == "" || strings.ContainsAny(path, " \t\n\r") {
+	if path == "" {
+		p.mistake(start, "INVALID_SQL_SYNTAX.EMPTY_REFRESH_RESOURCE_PATH", "REFRESH needs a table or a path.")
+	} else if strings.ContainsAny(path, " \t\n\r") {
 		p.mistake(start, "INVALID_SQL_SYNTAX.INVALID_REFRESH_RESOURCE_PATH",
 			"REFRESH takes a table or a path in quotes.")
 	}

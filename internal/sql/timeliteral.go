@@ -11,9 +11,13 @@ import (
 func (p *parser) timeLiteral(start int, text string) plan.Expr {
 	clock := strings.TrimSpace(text)
 	half := ""
-	if n := len(clock); n > 2 && strings.ContainsAny(clock[n-2:n-1], "aApP") && strings.ContainsAny(clock[n-1:], "mM") {
+	if n := len(clock); n > 2 {
 		half = strings.ToUpper(clock[n-2:])
-		clock = strings.TrimSpace(clock[:n-2])
+	}
+	if half == "AM" || half == "PM" {
+		clock = strings.TrimSpace(clock[:len(clock)-2])
+	} else {
+		half = ""
 	}
 	parts := strings.Split(strings.TrimPrefix(clock, "T"), ":")
 	if len(parts) < 2 || len(parts) > 3 {

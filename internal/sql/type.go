@@ -192,7 +192,8 @@ func (p *parser) incompleteType(start int, word string) plan.Type {
 	if word == "ARRAY" {
 		args = []string{"elementType", "<INT>"}
 	}
-	p.mistake(start, "INCOMPLETE_TYPE_DEFINITION."+word, "The type "+word+" needs the types of its parts.", args...)
+	p.mistake(start, "INCOMPLETE_TYPE_DEFINITION."+word,
+		"The type "+word+" needs the types of its parts.", args...)
 	return plan.Null
 }
 
@@ -233,7 +234,7 @@ func (p *parser) decimalType(start int) plan.Type {
 	case scale > precision:
 		if p.fault == nil && p.err == nil {
 			p.fault = plan.NewError(plan.ClassParse, "DECIMAL_SCALE_EXCEEDS_PRECISION",
-				"A decimal of "+strconv.Itoa(precision)+" digits cannot have "+strconv.Itoa(scale)+" behind its point.",
+				"A decimal of "+strconv.Itoa(precision)+" digits has at most as many behind its point.",
 				"precision", strconv.Itoa(precision), "scale", strconv.Itoa(scale))
 		}
 		return plan.Decimal(10, 0)
