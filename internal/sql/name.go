@@ -110,10 +110,11 @@ func (p *parser) identifierClause() []string {
 		p.refuse(start, "IDENTIFIER of an expression that is not constant text")
 		return []string{""}
 	}
-	parts, err := ParseName(text)
-	if err != nil || parts == nil {
-		p.mistake(start, "INVALID_SQL_SYNTAX.INVALID_IDENTIFIER_CLAUSE", "IDENTIFIER holds no name: "+text+".")
-		return []string{""}
+	inner := newParser(text, Parameters{})
+	parts := inner.name()
+	inner.end()
+	if inner.err != nil && p.fault == nil {
+		p.fault = inner.err // about the text of the name
 	}
 	return parts
 }
