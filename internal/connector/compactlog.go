@@ -82,12 +82,15 @@ func (l *compactLog) refresh(usual int64) error {
 	return nil
 }
 
-// deriveInterval is the smallest divisor of the batches in a compaction that is
-// not below the usual interval, or all of them.
+// deriveInterval is the interval of a log with one compaction, of so many
+// batches, whose own interval is not known: the usual one must go into them.
+// Spark's rule prefers all of them to just two halves.
 func deriveInterval(usual, batches int64) int64 {
-	for d := usual; d <= batches/2; d++ {
-		if batches%d == 0 {
-			return d
+	if usual < batches/2 {
+		for d := usual; d <= batches/2; d++ {
+			if batches%d == 0 {
+				return d
+			}
 		}
 	}
 	return batches

@@ -156,4 +156,7 @@ type WriteSpec struct {
 	Path       string
 	Options    plan.Options
 	Partitions []string
+	// Comment and Properties are those of a table that the write makes.
+	Comment    string
+	Properties map[string]string
 }

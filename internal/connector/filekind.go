@@ -102,11 +102,8 @@ func (k *fileKind) format() *Format {
 // describe finds schema and partition columns.
 func (k *fileKind) describe(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error) {
 	paths := readPaths(r)
-	if len(paths) == 0 {
-		if r.Streaming {
-			return nil, plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2047", "The option path is missing.")
-		}
-		return nil, k.noSchema()
+	if len(paths) == 0 && r.Streaming {
+		return nil, plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2047", "The option path is missing.")
 	}
 	tree, err := newFileTree(env, paths, r.Options)
 	if err != nil {
@@ -206,8 +203,22 @@ func (k *fileKind) checkRead(fields []plan.Field) error {
 			return k.badColumn(f)
 		}
 	}
+	return nil
+}
+
+// checkWrite refuses columns that the format cannot hold.
+func (k *fileKind) checkWrite(schema plan.Type) error {
+	if len(schema.Fields) == 0 {
+		return plan.AnalysisError("EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE",
+			fmt.Sprintf("%s files need at least one column.", k.title), "format", k.title)
+	}
+	for _, f := range schema.Fields {
+		if !k.writes(f.Type) {
+			return k.badColumn(f)
+		}
+	}
 	if k.shape != nil {
-		return k.shape(plan.Struct(fields...))
+		return k.shape(schema)
 	}
 	return nil
 }
@@ -215,7 +226,7 @@ func (k *fileKind) checkRead(fields []plan.Field) error {
 func (k *fileKind) badColumn(f plan.Field) *plan.Error {
 	return plan.AnalysisError("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
 		fmt.Sprintf("%s files cannot hold the column %s of type %s.", k.title, f.Name, f.Type.Simple()),
-		"columnName", plan.Quote(f.Name), "columnType", `"`+f.Type.SQL()+`"`, "format", k.title)
+		"columnName", plan.QuoteParts(strings.Split(f.Name, ".")), "columnType", `"`+f.Type.SQL()+`"`, "format", k.title)
 }
 
 func checkDuplicates(schema plan.Type, look *partLook) error {

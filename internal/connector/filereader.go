@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +61,20 @@ func newFileReader(env *Env, k *fileKind, s *plan.Scan) (*fileReader, error) {
 	return r, err
 }
 
-// rows reads files, those without bytes left out.
+// rows reads files. Those without bytes are left out, and as in Spark those
+// beside the partition directories of a table that has partitions.
 func (r *fileReader) rows(ctx context.Context, files []dataFile) chunk.Rows {
-	files = slices.DeleteFunc(slices.Clone(files), func(f dataFile) bool { return f.size == 0 || !isData(f.name()) })
+	files = slices.DeleteFunc(slices.Clone(files), func(f dataFile) bool {
+		return f.size == 0 || !isData(f.name()) || len(r.parts) > 0 && len(f.partition()) == 0
+	})
+	if r.kind.shape != nil {
+		if err := r.kind.shape(r.job.schema); err != nil {
+			return chunk.Fail(err)
+		}
+	}
 	return func(yield func(*chunk.Chunk, error) bool) {
-		for _, p := range packParts(r.job.env, files) {
-			for c, err := range r.file(ctx, p.file) {
+		for _, p := range packParts(r.job.env, sizesOf(files)) {
+			for c, err := range r.file(ctx, files[p.file]) {
 				if err != nil {
 					yield(nil, err)
 					return
@@ -77,6 +86,14 @@ func (r *fileReader) rows(ctx context.Context, files []dataFile) chunk.Rows {
 			}
 		}
 	}
+}
+
+func sizesOf(files []dataFile) []int64 {
+	sizes := make([]int64, len(files))
+	for i, f := range files {
+		sizes[i] = f.size
+	}
+	return sizes
 }
 
 // file reads one file. Rows before the place where it is broken are yielded.
@@ -208,47 +225,35 @@ func metadataOf(f dataFile, t plan.Type) *chunk.Vector {
 	return v
 }
 
-// packedFile is a file and the partition of the input that it belongs to.
-type packedFile struct {
-	file dataFile
-	part int
-}
+// packedFile is the index of a file and the partition of the input that it
+// belongs to.
+type packedFile struct{ file, part int }
 
-// packParts deals files into partitions as Spark does, the largest first. A
-// file that Spark would split belongs to the partition where it begins.
-func packParts(env *Env, files []dataFile) []packedFile {
-	slices.SortStableFunc(files, func(a, b dataFile) int {
-		switch {
-		case a.size == b.size:
-			return 0
-		case a.size > b.size:
-			return -1
-		default:
-			return 1
-		}
-	})
-	open := confInt(env, "spark.sql.files.openCostInBytes", 4<<20)
-	total := int64(0)
-	for _, f := range files {
-		total += f.size + open
+// packParts deals files into partitions by size as Spark does, the largest
+// first. A file that Spark would split belongs to the partition where it begins.
+func packParts(env *Env, sizes []int64) []packedFile {
+	packed := make([]packedFile, len(sizes))
+	total, open := int64(0), confInt(env, "spark.sql.files.openCostInBytes", 4<<20)
+	for i, size := range sizes {
+		packed[i].file = i
+		total += size + open
 	}
+	slices.SortStableFunc(packed, func(a, b packedFile) int { return cmp.Compare(sizes[b.file], sizes[a.file]) })
 	least := confInt(env, "spark.sql.files.minPartitionNum", int64(max(1, env.Parallelism)))
 	limit := min(confInt(env, "spark.sql.files.maxPartitionBytes", 128<<20), max(open, total/max(1, least)))
-	packed := make([]packedFile, len(files))
 	part, used, empty := 0, int64(0), true
-	for i, f := range files {
-		pieces, length := 1, f.size
-		if f.size > limit && limit > 0 {
-			pieces = int((f.size + limit - 1) / limit)
-			length = limit
+	for i, p := range packed {
+		length, pieces := sizes[p.file], int64(1)
+		if length > limit && limit > 0 {
+			pieces, length = (length+limit-1)/limit, limit
 		}
 		if !empty && used+length > limit {
 			part, used = part+1, 0
 		}
-		packed[i] = packedFile{f, part}
-		part += pieces - 1
+		packed[i].part = part
 		if pieces > 1 {
-			used, length = 0, f.size-limit*int64(pieces-1)
+			part += int(pieces - 1)
+			used, length = 0, sizes[p.file]-limit*(pieces-1)
 		}
 		used, empty = used+length+open, false
 	}

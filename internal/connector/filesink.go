@@ -124,7 +124,7 @@ func (k *fileKind) openSink(_ context.Context, env *Env, spec SinkSpec) (Sink, e
 			fmt.Sprintf("%s files can only be appended to; output mode %s is not possible.", k.title, mode),
 			"className", k.name, "outputMode", mode)
 	}
-	if err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env)); err != nil {
+	if err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env), noStreamColumn(spec.Schema)); err != nil {
 		return nil, err
 	}
 	loc, err := env.Files.Resolve(spec.Path)
@@ -153,18 +153,22 @@ func (k *fileKind) openSink(_ context.Context, env *Env, spec SinkSpec) (Sink, e
 	return s, nil
 }
 
-// checkPartitions refuses partition columns that cannot be.
-func checkPartitions(schema plan.Type, partitions []string, look *partLook) error {
-	for _, p := range partitions {
+// checkPartitions refuses partition columns that cannot be; missing is the
+// error for one that is not in the schema.
+func checkPartitions(
+	schema plan.Type, partitions []string, look *partLook, missing func(name string) *plan.Error,
+) error {
+	for i, p := range partitions {
 		at := look.find(schema, p)
 		if at < 0 {
-			names := make([]string, len(schema.Fields))
-			for i, f := range schema.Fields {
-				names[i] = f.Name
+			return missing(p)
+		}
+		for _, q := range partitions[:i] {
+			if look.same(p, q) {
+				return plan.AnalysisError("COLUMN_ALREADY_EXISTS",
+					fmt.Sprintf("The column %s occurs twice among the partition columns.", p),
+					"columnName", plan.Quote(strings.ToLower(p)))
 			}
-			return plan.AnalysisError("_LEGACY_ERROR_TEMP_1196",
-				fmt.Sprintf("There is no column %s to partition by.", p),
-				"columnName", p, "columnType", "Partition", "validColumnNames", strings.Join(names, ", "))
 		}
 		if f := schema.Fields[at]; !f.Type.IsAtomic() || f.Type.IsInterval() || f.Type.Kind == plan.KindNull {
 			return plan.AnalysisError("INVALID_PARTITION_COLUMN_DATA_TYPE",
@@ -177,6 +181,19 @@ func checkPartitions(schema plan.Type, partitions []string, look *partLook) erro
 			"Every column is a partition column, so no data would be left for the files.")
 	}
 	return nil
+}
+
+// noStreamColumn is the error of a stream for a partition column that is missing.
+func noStreamColumn(schema plan.Type) func(name string) *plan.Error {
+	return func(name string) *plan.Error {
+		names := make([]string, len(schema.Fields))
+		for i, f := range schema.Fields {
+			names[i] = f.Name
+		}
+		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1196",
+			fmt.Sprintf("There is no column %s to partition by.", name),
+			"columnName", name, "columnType", "Partition", "validColumnNames", strings.Join(names, ", "))
+	}
 }
 
 func liveLines(lines []string) ([]string, error) {
@@ -227,13 +244,12 @@ func (s *fileSink) Write(ctx context.Context, batch Batch) (int64, error) {
 	if err == nil {
 		err = stage.publish()
 	}
-	if err == nil {
-		err = s.record(batch.ID, stage)
-	}
 	if err != nil {
 		return 0, errors.Join(err, stage.discard())
 	}
-	return -1, nil
+	// After an error of the disk the log may have the batch all the same, so the
+	// files stay; if it has not, nobody reads them.
+	return -1, s.record(batch.ID, stage)
 }
 
 func (s *fileSink) record(id int64, stage *fileStage) error {

@@ -80,35 +80,32 @@ func newFileStage(env *Env, k *fileKind, spec stageSpec) (*fileStage, error) {
 	s := &fileStage{kind: k, fs: spec.loc.FS, dir: spec.loc.Path,
 		open: map[stageKey]*stagedFile{}, counters: map[stageKey]int{}}
 	look := newPartLook(env)
+	if err := checkDuplicates(spec.schema, look); err != nil {
+		return nil, err
+	}
+	s.job = writeJob{env: env, options: spec.options, schema: plan.Struct()}
 	for i, f := range spec.schema.Fields {
 		if !slices.ContainsFunc(spec.partitions, func(p string) bool { return look.same(p, f.Name) }) {
 			s.data = append(s.data, i)
 			s.job.schema.Fields = append(s.job.schema.Fields, f)
 		}
 	}
-	s.job.schema.Kind = plan.KindStruct
-	s.job.env, s.job.options = env, spec.options
 	for _, p := range spec.partitions {
 		at := look.find(spec.schema, p)
 		f := spec.schema.Fields[at]
+		f.Name = p // as the user wrote it
 		text, err := function.CastKernel(f.Type, plan.String, plan.CastTry, env.Eval)
 		if err != nil {
 			return nil, err
 		}
 		s.by = append(s.by, stageColumn{at, f, text})
 	}
-	for _, f := range s.job.schema.Fields {
-		if !k.writes(f.Type) {
-			return nil, k.badColumn(f)
-		}
+	if err := k.checkWrite(s.job.schema); err != nil {
+		return nil, err
 	}
-	if k.shape != nil {
-		if err := k.shape(s.job.schema); err != nil {
-			return nil, err
-		}
-	}
+	most := confInt(env, "spark.sql.files.maxRecordsPerFile", 0)
 	var err error
-	if s.maxRows, err = longOption(spec.options, "maxRecordsPerFile", confInt(env, "spark.sql.files.maxRecordsPerFile", 0)); err != nil {
+	if s.maxRows, err = longOption(spec.options, "maxRecordsPerFile", most); err != nil {
 		return nil, err
 	}
 	s.suffix, err = k.suffix(env, spec.options)

@@ -19,7 +19,12 @@ func (k *fileKind) write(ctx context.Context, env *Env, spec WriteSpec, rows chu
 	if spec.Path == "" {
 		return plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2047", "The option path is missing.")
 	}
-	if err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env)); err != nil {
+	missing := func(name string) *plan.Error {
+		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1155",
+			fmt.Sprintf("There is no column %s to partition by.", name),
+			"col", name, "schemaCatalog", spec.Schema.Simple())
+	}
+	if err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env), missing); err != nil {
 		return err
 	}
 	loc, err := env.Files.Resolve(spec.Path)

@@ -9,10 +9,14 @@ import (
 var shelf = sync.OnceValue(func() []*Format {
 	return []*Format{
 		consoleFormat(),
+		deltaFormat(),
+		jsonFormat(),
 		memoryFormat(),
 		noopFormat(),
+		parquetFormat(),
 		rateFormat(),
 		ratePerBatchFormat(),
+		textFormat(),
 	}
 })
 

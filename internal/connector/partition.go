@@ -1,7 +1,9 @@
 package connector
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -49,61 +51,107 @@ func (f dataFile) partBase() string {
 // discover finds the partition columns of files. Types come from user where it
 // has the column, else from the values.
 func discover(files []dataFile, user *plan.Type, look *partLook) ([]plan.Field, error) {
-	var names []string
-	var types []plan.Type
-	bases := map[string]bool{}
+	d := discovery{look: look, bases: map[string]bool{}, dirs: map[string]map[string]bool{}}
 	for _, f := range files {
-		values := f.partition()
-		bases[f.loc.Text(f.partBase())] = true
-		if len(values) == 0 {
+		if err := d.add(f); err != nil {
+			return nil, err
+		}
+	}
+	if len(d.dirs) > 1 {
+		return nil, d.conflictingNames()
+	}
+	if len(d.dirs) == 1 && len(d.bases) > 1 {
+		return nil, d.conflictingBases()
+	}
+	fields := make([]plan.Field, len(d.names))
+	for i, name := range d.names {
+		fields[i] = plan.Col(name, d.types[i])
+		if user == nil {
 			continue
 		}
-		fresh := make([]string, len(values))
-		for i, v := range values {
-			fresh[i] = v.name
+		at := look.find(*user, name)
+		if at < 0 {
+			continue
 		}
-		if names == nil {
-			names, types = fresh, make([]plan.Type, len(fresh))
-		}
-		if !look.sameNames(names, fresh) {
-			return nil, conflictingNames(files, names, fresh)
-		}
-		for i, v := range values {
-			types[i] = look.wider(types[i], look.infer(v.raw))
-		}
-	}
-	if names != nil && len(bases) > 1 {
-		return nil, conflictingBases(bases)
-	}
-	fields := make([]plan.Field, len(names))
-	for i, name := range names {
-		fields[i] = plan.Col(name, types[i])
-		if user != nil {
-			if at := look.find(*user, name); at >= 0 {
-				fields[i] = plan.Col(user.Fields[at].Name, user.Fields[at].Type)
+		fields[i].Name, fields[i].Type = user.Fields[at].Name, user.Fields[at].Type
+		for raw := range d.values[i] {
+			if _, err := look.value(raw, fields[i]); err != nil {
+				return nil, err
 			}
 		}
 	}
 	return fields, nil
 }
 
-func conflictingNames(files []dataFile, a, b []string) *plan.Error {
-	dirs := map[string]bool{}
-	for _, f := range files {
-		dirs["\t"+f.loc.Text(path.Dir(f.path))] = true
-	}
-	lists := fmt.Sprintf("\n\tPartition column name list #0: %s\n\tPartition column name list #1: %s",
-		strings.Join(a, ", "), strings.Join(b, ", "))
-	return plan.NewError(plan.ClassRuntime, "CONFLICTING_PARTITION_COLUMN_NAMES",
-		"The directories have different partition columns, so they are no one table.",
-		"distinctPartColLists", lists, "suspiciousPaths", "\n"+strings.Join(sortedKeys(dirs), "\n"))
+// discovery gathers what directories say about partition columns.
+type discovery struct {
+	look   *partLook
+	bases  map[string]bool
+	names  []string
+	types  []plan.Type
+	values []map[string]bool          // of each column, escaped
+	dirs   map[string]map[string]bool // directories by their list of columns
 }
 
-func conflictingBases(bases map[string]bool) *plan.Error {
+func (d *discovery) add(f dataFile) error {
+	d.bases[f.loc.Text(f.partBase())] = true
+	values := f.partition()
+	if len(values) == 0 {
+		return nil
+	}
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = v.name
+		if v.raw == "" {
+			return plan.NewError(plan.ClassRuntime, "EMPTY_PARTITION_COLUMN_VALUE",
+				fmt.Sprintf("The directory %s= names a partition column and no value.", v.name),
+				"columnSpec", escapePart(v.name)+"=")
+		}
+	}
+	list := strings.Join(names, ", ")
+	if d.dirs[list] == nil {
+		d.dirs[list] = map[string]bool{}
+	}
+	d.dirs[list][f.loc.Text(path.Dir(f.path))] = true
+	if d.names == nil {
+		d.names, d.types, d.values = names, make([]plan.Type, len(names)), make([]map[string]bool, len(names))
+	}
+	if len(d.dirs) > 1 {
+		return nil // reported when all are seen
+	}
+	for i, v := range values {
+		if d.values[i] == nil {
+			d.values[i] = map[string]bool{}
+		}
+		if !d.values[i][v.raw] {
+			d.values[i][v.raw] = true
+			d.types[i] = d.look.wider(d.types[i], d.look.infer(v.raw))
+		}
+	}
+	return nil
+}
+
+func (d *discovery) conflictingNames() *plan.Error {
+	lists := slices.SortedFunc(maps.Keys(d.dirs), func(a, b string) int {
+		return cmp.Or(strings.Count(a, ",")-strings.Count(b, ","), strings.Compare(a, b))
+	})
+	var columns, dirs strings.Builder
+	for i, list := range lists {
+		fmt.Fprintf(&columns, "\n\tPartition column name list #%d: %s", i, list)
+		for _, dir := range sortedKeys(d.dirs[list]) {
+			dirs.WriteString("\n\t" + dir)
+		}
+	}
+	return plan.NewError(plan.ClassRuntime, "CONFLICTING_PARTITION_COLUMN_NAMES",
+		"The directories have different partition columns, so they are no one table.",
+		"distinctPartColLists", columns.String()+"\n", "suspiciousPaths", dirs.String())
+}
+
+func (d *discovery) conflictingBases() *plan.Error {
 	return plan.NewError(plan.ClassRuntime, "CONFLICTING_DIRECTORY_STRUCTURES",
 		"Partition directories begin below more than one directory; read each of them by itself, "+
 			"or give basePath.",
-		"discoveredBasePaths", "\n\t"+strings.Join(sortedKeys(bases), "\n\t"))
+		"discoveredBasePaths", "\n\t"+strings.Join(sortedKeys(d.bases), "\n\t")+"\n")
 }
 
 func sortedKeys(set map[string]bool) []string {

@@ -32,18 +32,6 @@ func (l *partLook) same(a, b string) bool {
 	return a == b || !l.caseSensitive && strings.EqualFold(a, b)
 }
 
-func (l *partLook) sameNames(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // find is the place of a column in a schema, -1 for none.
 func (l *partLook) find(schema plan.Type, name string) int {
 	for i, f := range schema.Fields {
@@ -56,7 +44,7 @@ func (l *partLook) find(schema plan.Type, name string) int {
 
 var (
 	partDate = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
-	partTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d{1,6})?$`)
+	partTime = regexp.MustCompile(`^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(\.\d)?$`)
 	bigWhole = regexp.MustCompile(`^[+-]?(\d+)(?:[eE]\+?(\d{1,2}))?$`)
 )
 
@@ -133,17 +121,26 @@ func (l *partLook) cast(text string, t plan.Type, mode plan.CastMode) (*chunk.Ve
 }
 
 // value is a partition value as a column of one row. One that does not fit the
-// column's type is an error, as in Spark.
+// column's type is an error; an integer that is too large wraps, as in Spark.
 func (l *partLook) value(raw string, f plan.Field) (*chunk.Vector, error) {
 	if raw == noValue {
 		return chunk.NullVector(f.Type, 1), nil
 	}
-	v, err := l.cast(unescapePart(raw), f.Type, plan.CastTry)
+	text := unescapePart(raw)
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil && f.Type.IsIntegral() {
+		switch f.Type.Kind {
+		case plan.KindByte:
+			return chunk.Of(f.Type, []int8{int8(n)}), nil
+		case plan.KindShort:
+			return chunk.Of(f.Type, []int16{int16(n)}), nil
+		}
+	}
+	v, err := l.cast(text, f.Type, plan.CastTry)
 	if err == nil && v.IsNull(0) {
-		err = plan.NewError(plan.ClassRuntime, "_LEGACY_ERROR_TEMP_2058",
+		err = plan.NewError(plan.ClassRuntime, "INVALID_PARTITION_VALUE",
 			fmt.Sprintf("The directory value %q of partition column %s does not fit its type %s.",
-				raw, f.Name, f.Type.Simple()),
-			"value", raw, "dataType", f.Type.Simple(), "columnName", f.Name)
+				text, f.Name, f.Type.Simple()),
+			"value", "'"+text+"'", "dataType", `"`+f.Type.SQL()+`"`, "columnName", plan.Quote(f.Name))
 	}
 	return v, err
 }

@@ -1,0 +1,390 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+const deltaClass = "org.apache.spark.sql.delta.sources.DeltaDataSource"
+
+func deltaFormat() *Format {
+	return &Format{
+		Name:    "delta",
+		Aliases: []string{deltaClass},
+		Doc:     "Delta tables: Parquet files with a log of versions",
+		Options: []Option{
+			{"path", "", "the table's directory"},
+			{"mergeSchema", "false", "whether a write adds the columns that the table lacks"},
+			{"overwriteSchema", "false", "whether an overwrite gives the table the columns of the data"},
+			{"partitionOverwriteMode", "static", "dynamic: an overwrite replaces only the partitions that it writes"},
+			{"txnAppId", "", "with txnVersion: an application whose writes are made once"},
+			{"txnVersion", "", "number of the application's write; a lower or equal one changes nothing"},
+		},
+		Describe: describeDelta,
+		Scan:     scanDelta,
+		Sink:     openDeltaSink,
+		Write:    writeDelta,
+	}
+}
+
+func deltaTable(env *Env, text string) (delta.Table, error) {
+	loc, err := env.Files.Resolve(text)
+	if err != nil {
+		return delta.Table{}, pathError(text, err)
+	}
+	return delta.Table{FS: loc.FS, Dir: loc.Path}, nil
+}
+
+func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error) {
+	for _, option := range []string{"versionAsOf", "timestampAsOf", "readChangeFeed", "readChangeData"} {
+		if _, ok := r.Options.Get(option); ok {
+			return nil, plan.Unsupported("the Delta option " + option)
+		}
+	}
+	if r.Schema != nil {
+		return nil, deltaError("DELTA_UNSUPPORTED_SCHEMA_DURING_READ", "0AKDC",
+			"A Delta table has a schema of its own and takes none from the user.")
+	}
+	paths := readPaths(r)
+	if len(paths) != 1 {
+		return nil, plan.IllegalArgument("A Delta table is read from one path, and %d were given.", len(paths))
+	}
+	t, err := deltaTable(env, paths[0])
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.FS.Stat(t.Dir); vfs.NotFound(err) {
+		return nil, deltaError("DELTA_PATH_DOES_NOT_EXIST", "42K03",
+			fmt.Sprintf("There is nothing at %s.", paths[0]), "path", paths[0])
+	}
+	s, err := t.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Relation{Format: "delta", Schema: s.Schema, Partitions: s.Metadata.PartitionColumns,
+		Options: r.Options, Paths: paths}, nil
+}
+
+func deltaError(condition, state, msg string, args ...string) *plan.Error {
+	e := plan.NewError("org.apache.spark.sql.delta.DeltaAnalysisException", condition, msg, args...)
+	e.State = state
+	return e
+}
+
+// scanDelta reads the table's newest version, files dealt into partitions as
+// those of other formats.
+func scanDelta(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		t, err := deltaTable(env, s.Relation.Paths[0])
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		snapshot, err := t.Load(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		columns := make([]string, len(s.Attrs))
+		for i, a := range s.Attrs {
+			columns[i] = a.Name
+		}
+		files := snapshot.Files()
+		sizes := make([]int64, len(files))
+		for i, f := range files {
+			sizes[i] = f.Size
+		}
+		for _, p := range packParts(env, sizes) {
+			for c, err := range snapshot.ReadFile(ctx, files[p.file], columns) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				c.Part = p.part
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// deltaWrite is one write into a table, batch or micro-batch.
+type deltaWrite struct {
+	env        *Env
+	table      delta.Table
+	schema     plan.Type
+	options    plan.Options
+	partitions []string
+	castable   func(from, to plan.Type) bool
+	replace    bool
+}
+
+// fit matches the data with the snapshot's columns.
+func (w *deltaWrite) fit(s *delta.Snapshot) (*delta.Fit, error) {
+	merge, err := boolOption(w.options, "mergeSchema",
+		confBool(w.env, "spark.databricks.delta.schema.autoMerge.enabled", false))
+	if err != nil {
+		return nil, err
+	}
+	overwrite, err := boolOption(w.options, "overwriteSchema", false)
+	if err != nil {
+		return nil, err
+	}
+	return s.Fit(w.schema, delta.FitOptions{
+		MergeSchema: merge, OverwriteSchema: overwrite && w.replace, Castable: w.castable,
+		Partitions: w.partitions, Now: w.env.Now(),
+	})
+}
+
+// store writes the rows into data files of the table's columns.
+func (w *deltaWrite) store(ctx context.Context, fit *delta.Fit, rows chunk.Rows) (delta.Written, error) {
+	shape, err := newReshape(w.env, w.schema, fit)
+	if err != nil {
+		return delta.Written{}, err
+	}
+	spec := delta.DataSpec{Schema: fit.Schema, Partitions: fit.Partitions, Zone: w.env.Eval.Zone}
+	return w.table.Write(ctx, spec, shape.rows(rows))
+}
+
+// reshape turns rows of the data into rows of the table: columns by name, cast
+// where types differ, NULL where the data has none.
+type reshape struct {
+	schema plan.Type
+	from   []int
+	cast   []function.Kernel // nil where the type is the same
+}
+
+func newReshape(env *Env, data plan.Type, fit *delta.Fit) (*reshape, error) {
+	r := &reshape{schema: fit.Schema, from: fit.From, cast: make([]function.Kernel, len(fit.From))}
+	for i, at := range fit.From {
+		if at < 0 || data.Fields[at].Type.EqualIgnoringNull(fit.Schema.Fields[i].Type) {
+			continue
+		}
+		var err error
+		r.cast[i], err = function.CastKernel(data.Fields[at].Type, fit.Schema.Fields[i].Type, plan.CastANSI, env.Eval)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *reshape) rows(in chunk.Rows) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range in {
+			if err == nil {
+				c, err = r.chunk(c)
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (r *reshape) chunk(c *chunk.Chunk) (*chunk.Chunk, error) {
+	out := &chunk.Chunk{Cols: make([]*chunk.Vector, len(r.from)), Rows: c.Rows, Part: c.Part}
+	for i, at := range r.from {
+		switch {
+		case at < 0:
+			out.Cols[i] = chunk.NullVector(r.schema.Fields[i].Type, c.Rows)
+		case r.cast[i] == nil:
+			out.Cols[i] = c.Cols[at]
+		default:
+			v, err := r.cast[i]([]*chunk.Vector{c.Cols[at]}, nil, c.Rows)
+			if err != nil {
+				return nil, err
+			}
+			out.Cols[i] = v
+		}
+	}
+	return out, nil
+}
+
+// deltaModes are the save modes as Delta's history names them.
+var deltaModes = map[plan.SaveMode]string{
+	plan.SaveError: "ErrorIfExists", plan.SaveAppend: "Append", plan.SaveOverwrite: "Overwrite", plan.SaveIgnore: "Ignore",
+}
+
+// writeDelta is df.write. The table is made when there is none.
+func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) error {
+	if _, ok := spec.Options.Get("replaceWhere"); ok {
+		return plan.Unsupported("the Delta option replaceWhere")
+	}
+	t, err := deltaTable(env, spec.Path)
+	if err != nil {
+		return err
+	}
+	s, err := t.Load(ctx)
+	switch {
+	case err == nil && spec.Mode == plan.SaveError:
+		return deltaError("DELTA_PATH_EXISTS", "42K04",
+			fmt.Sprintf("There is a Delta table in %s already.", spec.Path), "path", spec.Path)
+	case err == nil && spec.Mode == plan.SaveIgnore:
+		return nil
+	case delta.IsNotTable(err):
+		s, err = t.New()
+	}
+	if err != nil {
+		return err
+	}
+	txn, err := txnOption(env, spec.Options)
+	if err != nil || txn != nil && s.TxnVersion(txn.AppID) >= txn.Version {
+		return err
+	}
+	w := &deltaWrite{env: env, table: t, schema: spec.Schema, options: spec.Options, partitions: spec.Partitions,
+		castable: narrower, replace: spec.Mode == plan.SaveOverwrite}
+	if len(spec.Partitions) == 0 {
+		w.partitions = nil
+	}
+	fit, err := w.fit(s)
+	if err != nil {
+		return err
+	}
+	written, err := w.store(ctx, fit, rows)
+	if err != nil {
+		return err
+	}
+	change := delta.BatchWrite(deltaModes[spec.Mode], spec.Partitions, written, env.Now())
+	change.Metadata, change.Protocol, change.Txn = describedBy(fit, spec), fit.Protocol, txn
+	if w.replace {
+		mode, _ := spec.Options.Get("partitionOverwriteMode")
+		change.Dynamic = strings.EqualFold(mode, "dynamic") && len(fit.Partitions) > 0
+		change.Replace = !change.Dynamic
+	}
+	return commitDelta(ctx, s, change, written)
+}
+
+// commitDelta commits and removes the data files when they are certain not to
+// be wanted. After an error of the disk the commit may stand all the same, so
+// they stay.
+func commitDelta(ctx context.Context, s *delta.Snapshot, change delta.Change, written delta.Written) error {
+	done, err := s.Commit(ctx, change)
+	var refused *plan.Error
+	if err == nil && !done || errors.As(err, &refused) {
+		return errors.Join(err, s.Discard(written))
+	}
+	return err
+}
+
+// describedBy is the description of the table that a write makes or changes.
+func describedBy(fit *delta.Fit, spec WriteSpec) *delta.Metadata {
+	if fit.Metadata == nil {
+		return nil
+	}
+	m := *fit.Metadata
+	m.Configuration = maps.Clone(m.Configuration)
+	if m.Configuration == nil {
+		m.Configuration = map[string]string{}
+	}
+	maps.Copy(m.Configuration, spec.Properties)
+	if spec.Comment != "" {
+		m.Description = spec.Comment
+	}
+	return &m
+}
+
+// narrower reports whether Parquet keeps both types alike and the table's is the
+// wider one.
+func narrower(from, to plan.Type) bool {
+	return from.Kind >= plan.KindByte && from.Kind < to.Kind && to.Kind <= plan.KindInt
+}
+
+func txnOption(env *Env, o plan.Options) (*delta.Txn, error) {
+	app, ok := o.Get("txnAppId")
+	text, also := o.Get("txnVersion")
+	if !ok && !also {
+		return nil, nil
+	}
+	version, err := strconv.ParseInt(text, 10, 64)
+	if !ok || err != nil || version < 0 {
+		return nil, plan.IllegalArgument("The options txnAppId and txnVersion go together, and txnVersion is a number "+
+			"from 0 on; they are %q and %q.", app, text)
+	}
+	return &delta.Txn{AppID: app, Version: version, LastUpdated: env.Now().UnixMilli()}, nil
+}
+
+// deltaSink appends batches to a table, or replaces it by each. The id of the
+// query and the batch stand in the commit, so that a repeated batch is known.
+type deltaSink struct {
+	write    deltaWrite
+	spec     SinkSpec
+	snapshot *delta.Snapshot // nil before the table was looked at
+}
+
+func openDeltaSink(_ context.Context, env *Env, spec SinkSpec) (Sink, error) {
+	if spec.Mode == plan.UpdateMode {
+		return nil, deltaError("DELTA_UNSUPPORTED_OUTPUT_MODE", "0AKDC",
+			"A Delta table can be appended to or replaced; output mode update is not possible.",
+			"dataSource", deltaClass, "mode", "Update")
+	}
+	t, err := deltaTable(env, spec.Path)
+	if err != nil {
+		return nil, err
+	}
+	s := &deltaSink{spec: spec}
+	s.write = deltaWrite{env: env, table: t, schema: spec.Schema, options: spec.Options,
+		replace: spec.Mode == plan.CompleteMode,
+		castable: func(from, to plan.Type) bool {
+			return function.CanCast(from, to, plan.CastANSI)
+		}}
+	if len(spec.Partitions) > 0 {
+		s.write.partitions = spec.Partitions
+	}
+	return s, nil
+}
+
+func (s *deltaSink) Describe() string { return "DeltaSink[" + s.spec.Path + "]" }
+
+// look brings the snapshot up to date; a table that does not exist is version -1.
+func (s *deltaSink) look(ctx context.Context) error {
+	if s.snapshot != nil && s.snapshot.Version >= 0 {
+		_, err := s.snapshot.Refresh(ctx)
+		return err
+	}
+	snapshot, err := s.write.table.Load(ctx)
+	if delta.IsNotTable(err) {
+		snapshot, err = s.write.table.New()
+	}
+	s.snapshot = snapshot
+	return err
+}
+
+// Holds reports whether the table has the batch.
+func (s *deltaSink) Holds(ctx context.Context, batchID int64) (bool, error) {
+	if err := s.look(ctx); err != nil {
+		return false, err
+	}
+	return s.snapshot.TxnVersion(s.spec.QueryID) >= batchID, nil
+}
+
+func (s *deltaSink) Write(ctx context.Context, batch Batch) (int64, error) {
+	held, err := s.Holds(ctx, batch.ID)
+	if err != nil || held {
+		return -1, err
+	}
+	fit, err := s.write.fit(s.snapshot)
+	if err != nil {
+		return 0, err
+	}
+	written, err := s.write.store(ctx, fit, batch.Rows)
+	if err != nil {
+		return 0, err
+	}
+	change := delta.StreamUpdate(s.spec.Mode, s.spec.QueryID, batch.ID, written, s.write.env.Now())
+	change.Metadata, change.Protocol = fit.Metadata, fit.Protocol
+	return -1, commitDelta(ctx, s.snapshot, change, written)
+}
+
+func (s *deltaSink) Close() error { return nil }
