@@ -59,10 +59,7 @@ func (m *Manager) Start(ctx context.Context, c Config) (*Query, error) {
 	}
 	q, err := m.prepare(ctx, c)
 	if err != nil {
-		m.release(c.SessionID, c.Name)
-		if c.Temporary {
-			m.discard(c.Checkpoint)
-		}
+		m.refused(c)
 		return nil, err
 	}
 	// The query outlives the request that started it.
@@ -70,8 +67,8 @@ func (m *Manager) Start(ctx context.Context, c Config) (*Query, error) {
 	q.interrupt = interrupt
 	if err := m.enter(ctx, q); err != nil {
 		interrupt()
-		m.release(c.SessionID, c.Name)
 		q.closeSink()
+		m.refused(c)
 		return nil, err
 	}
 	q.begin()
@@ -144,10 +141,14 @@ func (m *Manager) reserve(session, name string) error {
 	return nil
 }
 
-func (m *Manager) release(session, name string) {
+// refused undoes what a start did that came to nothing.
+func (m *Manager) refused(c Config) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.names, queryName{session, name})
+	delete(m.names, queryName{c.SessionID, c.Name})
+	m.mu.Unlock()
+	if c.Temporary {
+		m.discard(c.Checkpoint)
+	}
 }
 
 // enter makes q the active run of its id. Of two that come at once, the later

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // pinnedConf is a setting that a query keeps for life: offsets/N records it,
@@ -87,6 +88,9 @@ func appendConfs(dst []byte, confs map[string]string) []byte {
 
 // appendText writes a JSON string without escaping what HTML would.
 func appendText(dst []byte, s string) []byte {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(dst, '"'), s...), '"') // all of them, as a rule
+	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
