@@ -113,6 +113,9 @@ func (p *parser) identifierClause() []string {
 	inner := newParser(text, Parameters{})
 	parts := inner.name()
 	inner.end()
+	if inner.err == nil {
+		inner.err = inner.fault
+	}
 	if inner.err != nil && p.fault == nil {
 		p.fault = inner.err // about the text of the name
 	}
