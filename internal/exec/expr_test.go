@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -239,4 +240,16 @@ func TestNormalMakesEqualValuesEqual(t *testing.T) {
 	if got := normal(list.Cols[0]).Value(0); math.Signbit(got.([]plan.Value)[0].(float64)) {
 		t.Errorf("got %v", got)
 	}
+}
+
+// Recorded from Spark 4.3.0: spark.range(0, 6, 1, 3).select(rand(7)). Each
+// partition has a sequence of its own.
+func TestSeedsDependOnThePartition(t *testing.T) {
+	if _, ok := function.Lookup("rand"); !ok {
+		t.Skip("the shelf has no rand()")
+	}
+	f := numbers(t, 0, 6, 1, 3)
+	f.project(f.as(call(t, "rand", long(7)), "r")).want(
+		row(0.28188121484885875), row(0.45998819035056326), row(0.4836508543933039),
+		row(0.734216416644485), row(0.7145670158242735), row(0.46621774950712846))
 }

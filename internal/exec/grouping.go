@@ -195,7 +195,6 @@ type groups struct {
 	nested   int64 // bytes of arguments kept in collections, about
 	ids      []int32
 	fresh    []uint16
-	zeros    []int32
 }
 
 // start begins an aggregation without rows.

@@ -1,8 +1,11 @@
 package exec
 
 import (
+	"cmp"
 	"encoding/binary"
+	"maps"
 	"math/bits"
+	"slices"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -33,28 +36,32 @@ func (p *planner) buildRepartition(n *plan.Repartition, want need) (input, error
 	return input{op: o, attrs: in.attrs}, nil
 }
 
-// parts is the number asked for. Where none is, few rows end up in one
-// partition, as adaptive execution does it.
+// parts is the number asked for. Where none is, the shuffle partitions are
+// joined into one as long as they are small, as adaptive execution does it.
 func (o *repartitionOp) parts(*running) int { return max(1, o.count) }
+
+// smallShuffle is spark.sql.adaptive.advisoryPartitionSizeInBytes: shuffled
+// rows of that size are one partition.
+const smallShuffle = 64 << 20
 
 func (o *repartitionOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		if o.count <= 1 {
+		count := o.count
+		if count == 0 {
+			count = r.partitions()
+		}
+		if count == 1 {
 			o.gatherInto(r, yield)
 			return
 		}
 		held := r.lease("repartition")
 		defer held.end()
-		spread, err := o.spread(r, held)
-		if err != nil {
+		s := &shuffle{op: o, held: held, count: count, stores: map[[2]int]*rowStore{}}
+		if err := s.read(r); err != nil {
 			yield(nil, err)
 			return
 		}
-		for part, store := range spread {
-			if !emitAll(r, store, part, yield) {
-				return
-			}
-		}
+		s.emit(r, yield)
 	}
 }
 
@@ -91,53 +98,60 @@ func emitAll(r *running, s *rowStore, part int, yield receiver) bool {
 	return true
 }
 
-// spread reads all rows into the stores of their partitions.
-func (o *repartitionOp) spread(r *running, held *lease) ([]*rowStore, error) {
-	stores := make([]*rowStore, o.count)
-	for i := range stores {
-		stores[i] = newRowStore(o.attrs, held)
-	}
+// shuffle is a repartition in progress.
+type shuffle struct {
+	op     *repartitionOp
+	held   *lease
+	count  int
+	stores map[[2]int]*rowStore // by partition of the input and of the output
+	sels   []chunk.Sel
+	turns  map[int]int
+}
+
+// read takes all rows into their stores.
+func (s *shuffle) read(r *running) error {
 	var ev *Evaluator
-	if o.hash != nil {
-		ev = o.hash.take(r)
+	if s.op.hash != nil {
+		ev = s.op.hash.take(r)
 		defer ev.release()
 	}
-	turns := map[int]int{}
-	sels := make([]chunk.Sel, o.count)
-	for c, err := range o.in.rows(r) {
+	s.turns, s.sels = map[int]int{}, make([]chunk.Sel, s.count)
+	for c, err := range s.op.in.rows(r) {
+		if err == nil {
+			err = s.assign(ev, c)
+		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for i := range sels {
-			sels[i] = sels[i][:0]
-		}
-		if err := o.assign(ev, c, turns, sels); err != nil {
-			return nil, err
-		}
-		for i, sel := range sels {
+		for to, sel := range s.sels {
 			if len(sel) == 0 {
 				continue
 			}
-			if err := stores[i].add(c.Take(sel)); err != nil {
-				return nil, err
+			key := [2]int{c.Part, to}
+			if s.stores[key] == nil {
+				s.stores[key] = newRowStore(s.op.attrs, s.held)
 			}
+			if err := s.stores[key].add(c.Take(sel)); err != nil {
+				return err
+			}
+			s.sels[to] = sel[:0]
 		}
 	}
-	return stores, nil
+	return nil
 }
 
 // assign sorts the rows of a chunk by their new partition.
-func (o *repartitionOp) assign(ev *Evaluator, c *chunk.Chunk, turns map[int]int, sels []chunk.Sel) error {
+func (s *shuffle) assign(ev *Evaluator, c *chunk.Chunk) error {
 	if ev == nil {
-		turn, ok := turns[c.Part]
+		turn, ok := s.turns[c.Part]
 		if !ok {
-			turn = firstTurn(c.Part, o.count)
+			turn = firstTurn(c.Part, s.count)
 		}
 		for i := range c.Rows {
 			turn++
-			sels[turn%o.count] = append(sels[turn%o.count], uint16(i))
+			s.sels[turn%s.count] = append(s.sels[turn%s.count], uint16(i))
 		}
-		turns[c.Part] = turn
+		s.turns[c.Part] = turn
 		return nil
 	}
 	v, err := ev.Eval(c, nil)
@@ -145,13 +159,34 @@ func (o *repartitionOp) assign(ev *Evaluator, c *chunk.Chunk, turns map[int]int,
 		return err
 	}
 	for i, h := range chunk.Values[int32](v) {
-		part := int(h) % o.count
+		part := int(h) % s.count
 		if part < 0 {
-			part += o.count
+			part += s.count
 		}
-		sels[part] = append(sels[part], uint16(i))
+		s.sels[part] = append(s.sels[part], uint16(i))
 	}
 	return nil
+}
+
+// emit yields the rows of each new partition, in the order of the old ones. A
+// joined partition is read input by input instead, as Spark fetches it.
+func (s *shuffle) emit(r *running, yield receiver) {
+	joined := s.op.count == 0 && s.held.bytes < smallShuffle
+	keys := slices.SortedFunc(maps.Keys(s.stores), func(a, b [2]int) int {
+		if joined {
+			return slices.Compare(a[:], b[:])
+		}
+		return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
+	})
+	for _, key := range keys {
+		part := key[1]
+		if joined {
+			part = 0
+		}
+		if !emitAll(r, s.stores[key], part, yield) {
+			return
+		}
+	}
 }
 
 // firstTurn is where Spark starts to deal out the rows of a partition: the
