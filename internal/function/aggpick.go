@@ -10,7 +10,7 @@ func pickDefs() []*Def {
 	extreme := takes(anything()).givesFirst().withNull(always).checked(mustOrder(0))
 	truth := takes(exactly(plan.Boolean)).gives(plan.Boolean).withNull(always)
 	by := takes(anything(), anything()).givesFirst().withNull(always).checked(mustOrder(1))
-	first := takes(anything(), exactly(plan.Boolean)).optional(1).givesFirst().withNull(always).checked(ignoreFlag)
+	first := takes(anything(), constantFlag()).optional(1).givesFirst().withNull(always).checked(ignoreFlag)
 	return []*Def{
 		aggregate("min", extreme, newExtreme(-1), Example{"min(i)", "10"}),
 		aggregate("max", extreme, newExtreme(1), Example{"max(k)", "b"}),
@@ -18,11 +18,14 @@ func pickDefs() []*Def {
 		aggregate("bool_or some any", truth, newExtreme(1), Example{"bool_or(i > 25)", "true"}).asWritten(),
 		aggregate("max_by", by, newExtremeBy(1), Example{"max_by(id, d)", "4"}),
 		aggregate("min_by", by, newExtremeBy(-1), Example{"min_by(id, m)", "5"}),
-		aggregate("first first_value", first, newEdge(false), Example{"first(i)", "10"}).asWritten(),
-		aggregate("last last_value", first, newEdge(true), Example{"last(i, true)", "20"}).asWritten(),
+		aggregate("first first_value", first, newEdge(false), Example{"first(i)", "10"}),
+		aggregate("last last_value", first, newEdge(true), Example{"last(i, true)", "20"}),
 		aggregate("any_value", first, newEdge(false), Example{"any_value(k)", "a"}),
 	}
 }
+
+// constantFlag takes anything: that it is a constant is checked first.
+func constantFlag() input { return anything() }
 
 // mustOrder checks that values of argument i have an order.
 func mustOrder(i int) func(b *Binding, c *plan.Call) error {
@@ -40,15 +43,14 @@ func ignoreFlag(b *Binding, c *plan.Call) error {
 	if len(c.Args) < 2 {
 		return nil
 	}
-	flag, ok := constant(c.Args[1])
-	if !ok {
+	if _, ok := constant(c.Args[1]); !ok {
 		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1210", "the second argument of "+b.Def.Name+" must be a constant.",
 			"funcName", b.Def.Name).At(b.Origin)
 	}
-	c.Text = b.shown() + "($1)"
-	if flag == true {
-		c.Text += " ignore nulls"
+	if t := c.Args[1].Type(); t.Kind != plan.KindBoolean {
+		return unexpected(b, c, 1, sqlType(plan.Boolean))
 	}
+	c.Text = b.Def.Name + "($1)"
 	return nil
 }
 

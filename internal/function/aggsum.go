@@ -4,6 +4,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -77,7 +78,7 @@ func avgType(args []plan.Expr) plan.Type {
 	t := args[0].Type()
 	switch t.Kind {
 	case plan.KindDecimal:
-		return adjusted(t.Precision+avgDigits, t.Scale+avgDigits)
+		return decimal.Adjusted(t.Precision+avgDigits, t.Scale+avgDigits)
 	case plan.KindYearMonth:
 		return plan.YearMonth
 	case plan.KindDayTime:
@@ -163,7 +164,7 @@ func newSum(f faults) accumulate {
 		case plan.KindDouble:
 			return &floatSum[float64]{}, nil
 		default:
-			return &decimalSum{in: t, out: c.Of, faults: f}, nil
+			return &decimalSum{origin: c.Origin, in: t, out: c.Of, faults: f}, nil
 		}
 	}
 }
@@ -303,6 +304,7 @@ func (a *floatSum[T]) Result() (*chunk.Vector, error) { return a.Buffers()[0], n
 
 // decimalSum sums decimals. A sum beyond 38 digits stays lost.
 type decimalSum struct {
+	origin  *plan.Origin
 	in, out plan.Type
 	faults  faults
 	sums    []chunk.Dec
@@ -325,7 +327,7 @@ func (a *decimalSum) Update(groups []int32, args []*chunk.Vector, sel chunk.Sel,
 
 func (a *decimalSum) add(g int32, x chunk.Dec) {
 	sum := a.sums[g].Add(x)
-	if !fitsDigits(sum, plan.MaxPrecision) || a.sums[g].Sign()*x.Sign() > 0 && sum.Sign() != x.Sign() {
+	if !decimal.Fits(sum, plan.MaxPrecision) || a.sums[g].Sign()*x.Sign() > 0 && sum.Sign() != x.Sign() {
 		a.lost[g] = true
 	}
 	a.sums[g], a.met[g] = sum, true
@@ -360,9 +362,9 @@ func (a *decimalSum) Merge(groups []int32, buffers []*chunk.Vector, n int) error
 func (a *decimalSum) Result() (*chunk.Vector, error) {
 	v := copied(a.out, a.sums)
 	for g, met := range a.met {
-		over := a.lost[g] || !fitsDigits(a.sums[g], a.out.Precision)
+		over := a.lost[g] || !decimal.Fits(a.sums[g], a.out.Precision)
 		if met && over && a.faults == raise {
-			return nil, overflow("Overflow in sum of decimals", "try_sum")
+			return nil, overflow("Overflow in sum of decimals", "try_sum").At(a.origin)
 		}
 		if !met || over {
 			v.SetNull(g)
@@ -380,7 +382,7 @@ func newAvg(f faults) accumulate {
 		case t.IsIntegral():
 			sum = &integersAsDoubles{floatSum[float64]{}}
 		case t.Kind == plan.KindDecimal:
-			sum = &decimalSum{in: t, out: boundedPrecision(t.Precision+sumDigits, t.Scale), faults: f}
+			sum = &decimalSum{origin: c.Origin, in: t, out: boundedPrecision(t.Precision+sumDigits, t.Scale), faults: f}
 		}
 		return &average{sum: sum, out: c.Of, scale: t.Scale, call: c, faults: f}, err
 	}
@@ -447,19 +449,19 @@ func (a *average) Result() (*chunk.Vector, error) {
 }
 
 func (a *average) decimals(sums *chunk.Vector) (*chunk.Vector, error) {
-	s := shape{left: a.scale, right: 0, out: a.out}
+	s := decimal.Shape{Left: a.scale, Out: a.out}
 	out := chunk.Make(a.out, sums.Len)
 	for g, sum := range chunk.Values[chunk.Dec](sums) {
 		if sums.IsNull(g) {
 			out.SetNull(g)
 			continue
 		}
-		v, ok := s.div(sum, decimal128.FromI64(a.count.counts[g]))
+		v, ok := s.Div(sum, decimal128.FromI64(a.count.counts[g]))
 		switch {
 		case ok:
 			chunk.Values[chunk.Dec](out)[g] = v
 		case a.call.ANSI && a.faults == raise:
-			return nil, decimalOverflow(decText(sum, a.scale), a.out).At(a.call.Origin)
+			return nil, decimalOverflow(decimal.Text(sum, a.scale), a.out).At(a.call.Origin)
 		default:
 			out.SetNull(g)
 		}

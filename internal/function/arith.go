@@ -1,6 +1,7 @@
 package function
 
 import (
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -71,7 +72,7 @@ func (op operator) bind(b *Binding) (plan.Expr, error) {
 	}
 	l, r := b.Args[0], b.Args[1]
 	if e, done, err := op.datetime(b, l, r); done {
-		return e, err
+		return op.shown(b, e), err
 	}
 	x, y := op.coerce(b, l, r)
 	if op.tries {
@@ -79,7 +80,7 @@ func (op operator) bind(b *Binding) (plan.Expr, error) {
 	}
 	if x != l || y != r {
 		if e, done, err := op.datetime(b, x, y); done {
-			return e, err
+			return op.shown(b, e), err
 		}
 	}
 	c := b.call([]plan.Expr{x, y}, plan.Null, true)
@@ -92,6 +93,17 @@ func (op operator) bind(b *Binding) (plan.Expr, error) {
 	c.Of = op.result(x.Type(), y.Type())
 	c.Null = op.nullable(b, x, y, c.Of)
 	return c, nil
+}
+
+// shown names a call of a try_ function after that, whatever it became.
+func (op operator) shown(b *Binding, e plan.Expr) plan.Expr {
+	c, ok := e.(*plan.Call)
+	if !op.tries || !ok {
+		return e
+	}
+	named := *c
+	named.Text = escaped(op.try + "(" + b.sql(b.Args[0]) + ", " + b.sql(b.Args[1]) + ")")
+	return &named
 }
 
 // tryStrings makes a string that coercion reads as a number NULL when it is none.
@@ -126,7 +138,7 @@ func (op operator) result(l, r plan.Type) plan.Type {
 	case op.name == "div":
 		return plan.Long
 	case l.Kind == plan.KindDecimal:
-		return decimalResult(op.name, l, r)
+		return decimal.Result(op.name, l, r)
 	default:
 		return l
 	}

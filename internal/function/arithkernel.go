@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -276,7 +277,7 @@ func floatDivision[T float](c *plan.Call, f faults, zero func() *plan.Error, row
 // decimalKernel computes +, -, *, /, % and pmod over decimals, and div, which
 // gives a BIGINT.
 func decimalKernel(op operator, c *plan.Call, f faults) Kernel {
-	s := shape{left: c.Args[0].Type().Scale, right: c.Args[1].Type().Scale, out: c.Of}
+	s := decimal.Shape{Left: c.Args[0].Type().Scale, Right: c.Args[1].Type().Scale, Out: c.Of}
 	if op.name == "div" {
 		return decimalQuotient(c, s, f)
 	}
@@ -302,16 +303,16 @@ func decimalKernel(op operator, c *plan.Call, f faults) Kernel {
 
 // decimals computes one pair; an error is a zero divisor, ok false without one
 // an overflow.
-func (op operator) decimals(s shape, a, b chunk.Dec) (v chunk.Dec, ok bool, err *plan.Error) {
+func (op operator) decimals(s decimal.Shape, a, b chunk.Dec) (v chunk.Dec, ok bool, err *plan.Error) {
 	switch op.name {
 	case "+":
-		v, ok = s.addDec(a, b)
+		v, ok = s.Add(a, b)
 		return v, ok, nil
 	case "-":
-		v, ok = s.addDec(a, b.Negate())
+		v, ok = s.Add(a, b.Negate())
 		return v, ok, nil
 	case "*":
-		v, ok = s.mul(a, b)
+		v, ok = s.Mul(a, b)
 		return v, ok, nil
 	}
 	if b.Sign() == 0 {
@@ -321,39 +322,39 @@ func (op operator) decimals(s shape, a, b chunk.Dec) (v chunk.Dec, ok bool, err 
 		return v, false, remainderByZero()
 	}
 	if op.name == "/" {
-		v, ok = s.div(a, b)
+		v, ok = s.Div(a, b)
 		return v, ok, nil
 	}
-	v, ok = s.rem(a, b)
+	v, ok = s.Rem(a, b)
 	if op.name == "pmod" && ok && v.Sign() < 0 {
-		sum := shape{left: s.out.Scale, right: s.right, out: plan.Decimal(plan.MaxPrecision, s.out.Scale)}
-		if v, ok = sum.addDec(v, b); ok {
-			v, ok = shape{left: s.out.Scale, right: s.right, out: s.out}.rem(v, b)
+		sum := decimal.Shape{Left: s.Out.Scale, Right: s.Right, Out: plan.Decimal(plan.MaxPrecision, s.Out.Scale)}
+		if v, ok = sum.Add(v, b); ok {
+			v, ok = decimal.Shape{Left: s.Out.Scale, Right: s.Right, Out: s.Out}.Rem(v, b)
 		}
 	}
 	return v, ok, nil
 }
 
 // decimalOverflow shows the exact result.
-func (op operator) decimalOverflow(s shape, a, b chunk.Dec) *plan.Error {
-	scale := max(s.left, s.right)
+func (op operator) decimalOverflow(s decimal.Shape, a, b chunk.Dec) *plan.Error {
+	scale := max(s.Left, s.Right)
 	switch op.name {
 	case "+":
-		return decimalOverflow(bigText(s.bigSum(a, b), scale), s.out)
+		return decimalOverflow(decimal.BigText(s.BigSum(a, b), scale), s.Out)
 	case "-":
-		return decimalOverflow(bigText(s.bigSum(a, b.Negate()), scale), s.out)
+		return decimalOverflow(decimal.BigText(s.BigSum(a, b.Negate()), scale), s.Out)
 	case "*":
 		x := a.BigInt()
-		return decimalOverflow(bigText(x.Mul(x, b.BigInt()), s.left+s.right), s.out)
+		return decimalOverflow(decimal.BigText(x.Mul(x, b.BigInt()), s.Left+s.Right), s.Out)
 	default:
-		return decimalOverflow(bigText(s.bigQuotient(a, b), divisionScale), s.out)
+		return decimalOverflow(decimal.BigText(s.BigQuotient(a, b), decimal.DivisionScale), s.Out)
 	}
 }
 
 // math64 are the bits of a BIGINT.
 var math64 = new(big.Int).SetUint64(math.MaxUint64)
 
-func decimalQuotient(c *plan.Call, s shape, f faults) Kernel {
+func decimalQuotient(c *plan.Call, s decimal.Shape, f faults) Kernel {
 	return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
 		a, b := chunk.Values[chunk.Dec](args[0])[i], chunk.Values[chunk.Dec](args[1])[i]
 		if b.Sign() == 0 {
@@ -362,7 +363,7 @@ func decimalQuotient(c *plan.Call, s shape, f faults) Kernel {
 			}
 			return 0, false, nil
 		}
-		q := s.quot(a, b)
+		q := s.Quot(a, b)
 		low := new(big.Int).And(q, math64).Uint64() // Java's longValue
 		return int64(low), true, nil
 	})

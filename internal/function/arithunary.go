@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -131,19 +132,23 @@ func signDecimals(c *plan.Call, sign int) Kernel {
 }
 
 func roundJava(x chunk.Dec, t plan.Type) (chunk.Dec, bool, error) {
-	if fitsDigits(x, javaDigits) {
+	if decimal.Fits(x, javaDigits) {
 		return x, true, nil
 	}
 	down := 0
-	for !fitsDigits(x, javaDigits+down) {
+	for !decimal.Fits(x, javaDigits+down) {
 		down++
 	}
-	q, r := new(big.Int).QuoRem(x.BigInt(), bigPow10(down), new(big.Int))
-	half := r.Abs(r).Lsh(r, 1).Cmp(bigPow10(down))
+	q, r := new(big.Int).QuoRem(x.BigInt(), decimal.BigPow10(down), new(big.Int))
+	half := r.Abs(r).Lsh(r, 1).Cmp(decimal.BigPow10(down))
 	if half > 0 || half == 0 && q.Bit(0) == 1 {
 		q.Add(q, big.NewInt(int64(x.Sign())))
 	}
-	rounded, ok := fitBig(new(big.Int).Mul(q, bigPow10(down)), t.Scale, t)
+	if q.CmpAbs(decimal.BigPow10(javaDigits)) == 0 { // a carry made one digit more
+		q.Quo(q, big.NewInt(10))
+		down++
+	}
+	rounded, ok := decimal.FitBig(new(big.Int).Mul(q, decimal.BigPow10(down)), t.Scale, t)
 	if ok {
 		return rounded, true, nil
 	}
@@ -152,10 +157,10 @@ func roundJava(x chunk.Dec, t plan.Type) (chunk.Dec, bool, error) {
 
 // roundedOverflow says that a rounded decimal, q at a scale, no longer fits.
 func roundedOverflow(q *big.Int, scale int, t plan.Type) *plan.Error {
-	text := bigText(q, 0)
+	text := decimal.BigText(q, 0)
 	value := text
 	if scale < 0 {
-		value = bigText(new(big.Int).Mul(q, bigPow10(-scale)), 0)
+		value = decimal.BigText(new(big.Int).Mul(q, decimal.BigPow10(-scale)), 0)
 		text = exponentText(text, -scale)
 	}
 	return arithmeticError("NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -193,29 +194,14 @@ func integerFromDecimal[R signedInt](c *caster) Kernel {
 	least, most := bounds[R]()
 	legacy := c.mode == plan.CastLegacy
 	return mapped(c, func(x chunk.Dec) (R, bool) {
-		whole := wholePart(x, scale)
+		whole := decimal.Whole(x, scale)
 		v := int64(whole.LowBits())
 		if legacy {
 			return R(v), true
 		}
 		inside := whole.HighBits() == v>>63 && v >= least && v <= most
 		return R(v), inside
-	}, func(x chunk.Dec) *plan.Error { return castOverflow(decText(x, scale)+"BD", c.from, c.to) })
-}
-
-// wholePart cuts off what is behind the point.
-func wholePart(x chunk.Dec, scale int) chunk.Dec {
-	if scale == 0 {
-		return x
-	}
-	hi, lo := magnitude(x)
-	w := u256{lo, hi}
-	for scale > 0 {
-		step := min(scale, 19)
-		w.divide(pow10[step].LowBits())
-		scale -= step
-	}
-	return signed(w[1], w[0], x.Sign() < 0)
+	}, func(x chunk.Dec) *plan.Error { return castOverflow(decimal.Text(x, scale)+"BD", c.from, c.to) })
 }
 
 // integerFromUnits divides by what an interval's smallest field holds.
@@ -338,7 +324,7 @@ func floatFromDecimal[R float](c *caster) Kernel {
 		unit *= 10
 	}
 	return total(c, func(x chunk.Dec) R {
-		hi, lo := magnitude(x)
+		hi, lo := decimal.Magnitude(x)
 		if hi == 0 && lo < exactDouble && scale <= exactPowerTen && bits == 64 {
 			f := float64(lo) / unit
 			if x.Sign() < 0 {
@@ -346,7 +332,7 @@ func floatFromDecimal[R float](c *caster) Kernel {
 			}
 			return R(f)
 		}
-		f, _ := strconv.ParseFloat(decText(x, scale), bits)
+		f, _ := strconv.ParseFloat(decimal.Text(x, scale), bits)
 		return R(f)
 	})
 }
@@ -389,24 +375,24 @@ func (c *caster) toDecimal() Kernel {
 func decimalFromInt[A uint8 | int8 | int16 | int32 | int64](c *caster) Kernel {
 	t := c.to
 	return mapped(c, func(x A) (chunk.Dec, bool) {
-		return rescale(decimal128.FromI64(int64(x)), t.Scale, t.Precision)
+		return decimal.Rescale(decimal128.FromI64(int64(x)), t.Scale, t.Precision)
 	}, func(x A) *plan.Error { return decimalOverflow(strconv.FormatInt(int64(x), 10), t) })
 }
 
 func decimalFromUnits[A signedInt](c *caster, unit int64, scale int) Kernel {
 	t := c.to
 	return mapped(c, func(x A) (chunk.Dec, bool) {
-		return rescale(decimal128.FromI64(int64(x)/unit), t.Scale-scale, t.Precision)
+		return decimal.Rescale(decimal128.FromI64(int64(x)/unit), t.Scale-scale, t.Precision)
 	}, func(x A) *plan.Error {
-		return decimalOverflow(decText(decimal128.FromI64(int64(x)/unit), scale), t)
+		return decimalOverflow(decimal.Text(decimal128.FromI64(int64(x)/unit), scale), t)
 	})
 }
 
 func (c *caster) decimalFromDecimal() Kernel {
 	from, to := c.from.Scale, c.to
 	return mapped(c, func(x chunk.Dec) (chunk.Dec, bool) {
-		return rescale(x, to.Scale-from, to.Precision)
-	}, func(x chunk.Dec) *plan.Error { return decimalOverflow(decText(x, from), to) })
+		return decimal.Rescale(x, to.Scale-from, to.Precision)
+	}, func(x chunk.Dec) *plan.Error { return decimalOverflow(decimal.Text(x, from), to) })
 }
 
 // decimalFromFloat goes by the digits that Java prints. What is no number is
@@ -451,7 +437,7 @@ func plainText(s string) string {
 	for ten := big.NewInt(10); !r.IsInt(); places++ {
 		r.Mul(r, new(big.Rat).SetInt(ten))
 	}
-	return bigText(r.Num(), places)
+	return decimal.BigText(r.Num(), places)
 }
 
 // integerToBinary gives an integer's bytes, the most significant first.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -90,9 +91,9 @@ func (c *caster) decimalToTimestamp() Kernel {
 	scale := c.from.Scale
 	return total(c, func(x chunk.Dec) int64 {
 		if scale >= 6 {
-			return int64(wholePart(x, scale-6).LowBits())
+			return int64(decimal.Whole(x, scale-6).LowBits())
 		}
-		return int64(x.Mul(pow10[6-scale]).LowBits())
+		return int64(x.Mul(decimal.Pow10[6-scale]).LowBits())
 	})
 }
 
@@ -130,7 +131,7 @@ func (c *caster) toTimestampNTZ(zone *codec.Offsets) Kernel {
 }
 
 func (c *caster) toTime(zone *codec.Offsets) Kernel {
-	unit := int64(pow10[9-c.to.Precision].LowBits())
+	unit := int64(decimal.Pow10[9-c.to.Precision].LowBits())
 	local := func(x int64) int64 { return x }
 	if c.from.Kind == plan.KindTimestamp {
 		local = zone.Local
@@ -168,7 +169,7 @@ func (c *caster) toMonths() Kernel {
 }
 
 func (c *caster) decimalTooLong(x chunk.Dec) *plan.Error {
-	return castOverflow(decText(x, c.from.Scale)+"BD", c.from, c.to)
+	return castOverflow(decimal.Text(x, c.from.Scale)+"BD", c.from, c.to)
 }
 
 func monthsFrom[A signedInt](c *caster, unit int64) Kernel {
@@ -186,7 +187,7 @@ func mulFits(x, y int64) (int64, bool) {
 
 // scaledUnits is a decimal times a unit, rounded half up to an integer.
 func scaledUnits(x chunk.Dec, scale int, unit int64) (int64, bool) {
-	d, ok := mulDec(x, decimal128.FromI64(unit), scale, plan.MaxPrecision)
+	d, ok := decimal.Mul(x, decimal128.FromI64(unit), scale, plan.MaxPrecision)
 	v := int64(d.LowBits())
 	return v, ok && d.HighBits() == v>>63
 }

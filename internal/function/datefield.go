@@ -40,8 +40,8 @@ func dateFieldDefs() []*Def {
 		short("datepart", "datetime_funcs", bindExtract("datepart($1 FROM $2)"), Example{"datepart('DAY', DATE '2024-02-29')", "29"}),
 		intervalField("interval years", plan.Int, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Months) / 12) }),
 		intervalField("interval months", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Months) % 12) }),
-		intervalField("interval days", plan.Int, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Days)) }),
-		intervalField("interval hours", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(x.Micros / 3_600e6) }),
+		intervalField("interval days", plan.Int, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Days) + x.Micros/microsPerDay) }),
+		intervalField("interval hours", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(x.Micros % microsPerDay / 3_600e6) }),
 		intervalField("interval minutes", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(x.Micros / 60e6 % 60) }),
 		intervalField("interval seconds", plan.Decimal(8, 6), func(x plan.Interval) chunk.Dec { return dec64(x.Micros % 60e6) }),
 	}

@@ -335,7 +335,7 @@ func (ev *evaluator) aggregateAll(e plan.Expr, groups []int32, count int) error 
 			failure = err
 		}
 		ev.aggregates[a] = v
-		return false
+		return failure == nil
 	})
 	return failure
 }

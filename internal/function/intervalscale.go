@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -60,7 +61,7 @@ func ratioOf(v *chunk.Vector, i int) (*big.Rat, bool) {
 		return new(big.Rat).SetFloat64(f), f == f && !math.IsInf(f, 0)
 	case plan.KindDecimal:
 		d := chunk.Values[chunk.Dec](v)[i]
-		return new(big.Rat).SetFrac(d.BigInt(), bigPow10(v.Type.Scale)), true
+		return new(big.Rat).SetFrac(d.BigInt(), decimal.BigPow10(v.Type.Scale)), true
 	default:
 		return new(big.Rat).SetInt64(integerAt(v, i)), true
 	}

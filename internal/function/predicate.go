@@ -66,7 +66,7 @@ func bindComparison(b *Binding, name string) (*plan.Call, error) {
 	}
 	c := b.call([]plan.Expr{l, r}, plan.Boolean, name != "<=>" && (l.Nullable() || r.Nullable()))
 	lt, rt := l.Type(), r.Type()
-	if !lt.EqualIgnoringNull(rt) {
+	if !sameParts(lt, rt) {
 		return nil, mismatch(b, c, "BINARY_OP_DIFF_TYPES",
 			"the sides of "+b.sql(c)+" are "+lt.SQL()+" and "+rt.SQL()+", which cannot be compared.",
 			"left", sqlType(lt), "right", sqlType(rt))
@@ -77,6 +77,19 @@ func bindComparison(b *Binding, name string) (*plan.Call, error) {
 			"functionName", plan.Quote(name), "dataType", sqlType(lt))
 	}
 	return c, nil
+}
+
+// sameParts: types that differ in nullability and in the names of fields.
+func sameParts(a, b plan.Type) bool {
+	if a.Kind != plan.KindStruct || b.Kind != plan.KindStruct || len(a.Fields) != len(b.Fields) {
+		return a.EqualIgnoringNull(b)
+	}
+	for i, f := range a.Fields {
+		if !sameParts(f.Type, b.Fields[i].Type) {
+			return false
+		}
+	}
+	return true
 }
 
 // promoteComparison turns a string beside something else into that.

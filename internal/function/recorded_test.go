@@ -160,7 +160,9 @@ func environment(r *recorded) *function.Env {
 		panic(err)
 	}
 	return &function.Env{ANSI: r.Conf["spark.sql.ansi.enabled"] != "false", Zone: zone, Now: recordedNow,
-		Conf: func(key string) string { return r.Conf[key] }}
+		Conf: func(key string) string {
+			return cmp.Or(r.Conf[key], map[string]string{function.ConfSchema: "default"}[key])
+		}}
 }
 
 // run resolves and evaluates.

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/javaregex"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -57,32 +58,20 @@ func rlikeMaker(c *plan.Call, _ *Env) (Kernel, error) {
 			if err != nil {
 				return 0, false, err
 			}
-			ok, err := p.matches(args[0].Text(i))
+			ok, err := p.Match(args[0].Text(i))
 			return bit(ok), true, err
 		})
 	})
 }
 
 // groupIn checks that a pattern has a group.
-func (p *pattern) groupIn(function string, g int) error {
-	if g >= 0 && g <= p.groups {
+func groupIn(p *javaregex.Pattern, function string, g int) error {
+	if g >= 0 && g <= p.Groups() {
 		return nil
 	}
 	return invalidParameter("REGEX_GROUP_INDEX", function, "idx",
-		"the pattern has "+itoa(p.groups)+" groups, but group "+itoa(g)+" is asked for.",
-		"groupCount", itoa(p.groups), "groupIndex", itoa(g))
-}
-
-// first is the bounds of the first match, nil when there is none.
-func (p *pattern) first(s string) (at []int, err error) {
-	if p.usesFast(s) {
-		return p.fast.FindStringSubmatchIndex(s), nil
-	}
-	err = p.each(s, 0, func(found []int) bool {
-		at = found
-		return false
-	})
-	return at, err
+		"the pattern has "+itoa(p.Groups())+" groups, but group "+itoa(g)+" is asked for.",
+		"groupCount", itoa(p.Groups()), "groupIndex", itoa(g))
 }
 
 func extractMaker(c *plan.Call, _ *Env) (Kernel, error) {
@@ -93,11 +82,11 @@ func extractMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return dst, false, err
 			}
 			s, g := args[0].Text(i), int(chunk.Values[int32](args[2])[i])
-			at, err := p.first(s)
+			at, err := p.First(s)
 			if err != nil || at == nil {
 				return dst, true, err
 			}
-			if err := p.groupIn("regexp_extract", g); err != nil {
+			if err := groupIn(p, "regexp_extract", g); err != nil {
 				return dst, false, err
 			}
 			if at[2*g] >= 0 {
@@ -117,8 +106,8 @@ func extractAllMaker(c *plan.Call, _ *Env) (Kernel, error) {
 			}
 			s, g := args[0].Text(i), int(chunk.Values[int32](args[2])[i])
 			var bad error
-			err = p.allMatches(s, 0, func(at []int) bool {
-				if bad = p.groupIn("regexp_extract_all", g); bad != nil {
+			err = p.All(s, 0, func(at []int) bool {
+				if bad = groupIn(p, "regexp_extract_all", g); bad != nil {
 					return false
 				}
 				if at[2*g] >= 0 {
@@ -145,7 +134,7 @@ func countMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return 0, false, err
 			}
 			n := int32(0)
-			err = p.allMatches(args[0].Text(i), 0, func([]int) bool {
+			err = p.All(args[0].Text(i), 0, func([]int) bool {
 				n++
 				return true
 			})
@@ -162,7 +151,7 @@ func instrMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return 0, false, err
 			}
 			s := args[0].Text(i)
-			at, err := p.first(s)
+			at, err := p.First(s)
 			if err != nil || at == nil {
 				return 0, true, err
 			}
@@ -179,7 +168,7 @@ func substrMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return dst, false, err
 			}
 			s := args[0].Text(i)
-			at, err := p.first(s)
+			at, err := p.First(s)
 			if err != nil || at == nil || at[0] == at[1] {
 				return dst, false, err
 			}
@@ -215,67 +204,19 @@ func replaceMaker(c *plan.Call, _ *Env) (Kernel, error) {
 			}
 			ok := true
 			done := 0
-			err = p.allMatches(s, from, func(at []int) bool {
+			err = p.All(s, from, func(at []int) bool {
 				dst = append(dst, s[done:at[0]]...)
-				dst, ok = p.appendReplacement(dst, s, with, at)
+				dst, ok = p.AppendReplacement(dst, s, with, at)
 				done = at[1]
 				return ok
 			})
 			if err == nil && !ok {
-				err = runtimeError("INVALID_REGEXP_REPLACE", sqlString(with)+" is no replacement for "+sqlString(p.source)+".",
-					"source", s, "pattern", p.source, "replacement", with, "position", itoa(pos))
+				err = runtimeError("INVALID_REGEXP_REPLACE", sqlString(with)+" is no replacement for "+sqlString(p.Source())+".",
+					"source", s, "pattern", p.Source(), "replacement", with, "position", itoa(pos))
 			}
 			return append(dst, s[done:]...), true, err
 		})
 	})
-}
-
-// appendReplacement writes a replacement in Java's syntax: $1, ${name}, and a
-// backslash before a character that stands for itself.
-func (p *pattern) appendReplacement(dst []byte, s, with string, at []int) ([]byte, bool) {
-	for i := 0; i < len(with); i++ {
-		switch with[i] {
-		case '\\':
-			i++
-			if i == len(with) {
-				return dst, false
-			}
-			dst = append(dst, with[i])
-		case '$':
-			g, n := p.groupNamed(with[i+1:])
-			if g < 0 || g > p.groups {
-				return dst, false
-			}
-			i += n
-			if at[2*g] >= 0 {
-				dst = append(dst, s[at[2*g]:at[2*g+1]]...)
-			}
-		default:
-			dst = append(dst, with[i])
-		}
-	}
-	return dst, true
-}
-
-// groupNamed reads what follows a dollar: digits as far as there are so many
-// groups, or a name in braces. n is the number of bytes read.
-func (p *pattern) groupNamed(s string) (g, n int) {
-	if strings.HasPrefix(s, "{") {
-		end := strings.IndexByte(s, '}')
-		if end < 0 || p.names[s[1:end]] == 0 {
-			return -1, 0
-		}
-		return p.names[s[1:end]], end + 1
-	}
-	if s == "" || s[0] < '0' || s[0] > '9' {
-		return -1, 0
-	}
-	g, n = int(s[0]-'0'), 1
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' && g*10+int(s[n]-'0') <= p.groups {
-		g = g*10 + int(s[n]-'0')
-		n++
-	}
-	return g, n
 }
 
 func splitMaker(c *plan.Call, _ *Env) (Kernel, error) {
@@ -292,7 +233,7 @@ func splitMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return err
 			}
 			done, parts := 0, 1
-			err = p.allMatches(s, 0, func(at []int) bool {
+			err = p.All(s, 0, func(at []int) bool {
 				if limit > 0 && parts == limit {
 					return false
 				}

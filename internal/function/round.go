@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -125,7 +126,7 @@ func (how rounding) rescale(d chunk.Dec, scale, to int) chunk.Dec {
 	if drop <= 0 {
 		return d
 	}
-	unit := bigPow10(drop)
+	unit := decimal.BigPow10(drop)
 	q, r := new(big.Int).QuoRem(d.BigInt(), unit, new(big.Int))
 	half := new(big.Int).Lsh(new(big.Int).Abs(r), 1).Cmp(unit)
 	away := false
@@ -143,7 +144,7 @@ func (how rounding) rescale(d chunk.Dec, scale, to int) chunk.Dec {
 		q.Add(q, big.NewInt(int64(d.Sign())))
 	}
 	if to < 0 {
-		q.Mul(q, bigPow10(-to))
+		q.Mul(q, decimal.BigPow10(-to))
 	}
 	return decimal128.FromBigInt(q)
 }
@@ -161,18 +162,18 @@ func roundFloats[T float](how rounding, c *plan.Call, scale int) Kernel {
 			return x, !args[1].IsNull(i), nil
 		}
 		r, _ := new(big.Rat).SetString(strconv.FormatFloat(f, 'e', -1, bits))
-		unit := new(big.Rat).SetInt(bigPow10(max(scale, -scale)))
+		unit := new(big.Rat).SetInt(decimal.BigPow10(max(scale, -scale)))
 		if scale < 0 {
 			unit.Inv(unit)
 		}
 		r.Mul(r, unit)
 		whole := how.wholeOf(r)
 		if scale <= 0 {
-			whole.Mul(whole, bigPow10(-scale))
+			whole.Mul(whole, decimal.BigPow10(-scale))
 			v, _ := new(big.Float).SetInt(whole).Float64()
 			return T(v), true, nil
 		}
-		v, err := strconv.ParseFloat(bigText(whole, scale), bits)
+		v, err := strconv.ParseFloat(decimal.BigText(whole, scale), bits)
 		return T(v), err == nil, nil
 	})
 }
@@ -192,13 +193,13 @@ func (how rounding) decimals(c *plan.Call, scale int) Kernel {
 	return fixed(c.Of, func(args []*chunk.Vector, i int) (chunk.Dec, bool, error) {
 		x := chunk.Values[chunk.Dec](args[0])[i]
 		d := how.rescale(x, from, min(scale, from))
-		if fitsDigits(d, c.Of.Precision) {
+		if decimal.Fits(d, c.Of.Precision) {
 			return d, !args[1].IsNull(i), nil
 		}
 		if !c.ANSI {
 			return d, false, nil
 		}
-		q := new(big.Int).Quo(d.BigInt(), bigPow10(max(0, -scale)))
+		q := new(big.Int).Quo(d.BigInt(), decimal.BigPow10(max(0, -scale)))
 		return d, false, roundedOverflow(q, min(scale, 0), c.Of)
 	})
 }

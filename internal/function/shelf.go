@@ -15,11 +15,15 @@ func families() [][]*Def {
 		collectionDefs(),
 		dateDefs(),
 		dateFieldDefs(),
+		formatDefs(),
 		hashDefs(),
 		intervalDefs(),
+		listDefs(),
 		logicDefs(),
 		mapDefs(),
 		mathDefs(),
+		miscDefs(),
+		momentDefs(),
 		pickDefs(),
 		predicateDefs(),
 		regexDefs(),
@@ -27,6 +31,8 @@ func families() [][]*Def {
 		stringBuildDefs(),
 		stringDefs(),
 		sumDefs(),
+		timeConvDefs(),
+		timeMakeDefs(),
 	}
 }
 

@@ -1,0 +1,150 @@
+package function
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/function/decimal"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// timeMakeDefs build dates, timestamps and intervals of numbers.
+func timeMakeDefs() []*Def {
+	whole := exactly(plan.Int)
+	zero, none := plan.Lit(int64(0), plan.Int), plan.Lit(chunk.Dec{}, plan.Decimal(18, 6))
+	seconds := exactly(plan.Decimal(16, 6))
+	clock := []input{whole, whole, whole, whole, whole, seconds}
+	zoned := takes(append(append([]input(nil), clock...), str())...).optional(1)
+	return []*Def{
+		scalar("make_date", "datetime_funcs", takes(whole, whole, whole).gives(plan.Date).withNull(lenient), makeDate,
+			Example{"make_date(2024, 2, 29)", "2024-02-29"}),
+		scalar("make_timestamp", "datetime_funcs", zoned.gives(plan.Timestamp).withNull(lenient), makeTimestamp,
+			Example{"make_timestamp(2014, 12, 28, 6, 30, 45.887)", "2014-12-28 06:30:45.887"}),
+		scalar("make_timestamp_ltz", "datetime_funcs", zoned.gives(plan.Timestamp).withNull(lenient), makeTimestamp,
+			Example{"make_timestamp_ltz(2014, 12, 28, 6, 30, 45.887)", "2014-12-28 06:30:45.887"}),
+		scalar("make_timestamp_ntz", "datetime_funcs", takes(clock...).gives(plan.TimestampNTZ).withNull(lenient), makeTimestamp,
+			Example{"make_timestamp_ntz(2014, 12, 28, 6, 30, 45.887)", "2014-12-28 06:30:45.887"}),
+		scalar("make_interval", "datetime_funcs", takes(whole, whole, whole, whole, whole, whole, exactly(plan.Decimal(18, 6))).
+			defaults(zero, zero, zero, zero, zero, zero, none).gives(plan.Calendar).withNull(lenient), makeInterval,
+			Example{"make_interval(1, 2, 3, 4)", "1 years 2 months 25 days"}),
+	}
+}
+
+var monthWords = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
+	"October", "November", "December"}
+
+// dateFault is Java's sentence about a date that does not exist, "" if it does.
+func dateFault(y, m, d int) string {
+	outside := func(field string, most, v int) string {
+		return fmt.Sprintf("Invalid value for %s (valid values 1 - %d): %d", field, most, v)
+	}
+	switch {
+	case m < 1 || m > 12:
+		return outside("MonthOfYear", 12, m)
+	case d < 1 || d > 31:
+		return fmt.Sprintf("Invalid value for DayOfMonth (valid values 1 - 28/31): %d", d)
+	case d <= daysIn(y, m):
+		return ""
+	case d == 29:
+		return fmt.Sprintf("Invalid date 'February 29' as '%d' is not a leap year", y)
+	default:
+		return fmt.Sprintf("Invalid date '%s %d'", upperWord(monthWords[m-1]), d)
+	}
+}
+
+func upperWord(s string) string { return string(appendUpper(nil, []byte(s))) }
+
+func outOfBounds(sentence string) error {
+	return plan.NewError(plan.ClassDateTime, "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION", sentence+".",
+		"rangeMessage", sentence)
+}
+
+func makeDate(c *plan.Call, _ *Env) (Kernel, error) {
+	return fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
+		y, m, d := int(integerAt(args[0], i)), int(integerAt(args[1], i)), int(integerAt(args[2], i))
+		if fault := dateFault(y, m, d); fault != "" {
+			if c.ANSI {
+				return 0, false, outOfBounds(fault)
+			}
+			return 0, false, nil
+		}
+		days := daysOf(y, m, d)
+		return int32(days), int64(int32(days)) == days, nil
+	}), nil
+}
+
+// makeTimestamp makes a local time, and an instant of it.
+func makeTimestamp(c *plan.Call, env *Env) (Kernel, error) {
+	return zoned(env, func(session *codec.Offsets) Kernel {
+		zones := map[string]*codec.Offsets{}
+		return fixed(c.Of, func(args []*chunk.Vector, i int) (int64, bool, error) {
+			local, err := localTime(args, i)
+			if err != nil {
+				if c.ANSI {
+					return 0, false, err
+				}
+				return 0, false, nil
+			}
+			zone := session
+			if len(args) == 7 {
+				if zone, err = zoneNamed(zones, args[6].Text(i)); err != nil {
+					return 0, false, err
+				}
+			}
+			if c.Of.Kind == plan.KindTimestampNTZ {
+				return local, true, nil
+			}
+			return zone.Instant(local), true, nil
+		})
+	}), nil
+}
+
+func localTime(args []*chunk.Vector, i int) (int64, error) {
+	y, m, d := int(integerAt(args[0], i)), int(integerAt(args[1], i)), int(integerAt(args[2], i))
+	hour, minute := int(integerAt(args[3], i)), int(integerAt(args[4], i))
+	micros := int64(chunk.Values[chunk.Dec](args[5])[i].LowBits())
+	fault := dateFault(y, m, d)
+	switch {
+	case micros > 60e6 && micros < 61e6:
+		text := decimal.Text(chunk.Values[chunk.Dec](args[5])[i], 6)
+		return 0, plan.NewError(plan.ClassDateTime, "INVALID_FRACTION_OF_SECOND", "a leap second has no fraction.",
+			"secAndMicros", trimZeros(text))
+	case fault != "":
+	case hour < 0 || hour > 23:
+		fault = fmt.Sprintf("Invalid value for HourOfDay (valid values 0 - 23): %d", hour)
+	case minute < 0 || minute > 59:
+		fault = fmt.Sprintf("Invalid value for MinuteOfHour (valid values 0 - 59): %d", minute)
+	case micros < 0 || micros > 60e6:
+		fault = fmt.Sprintf("Invalid value for SecondOfMinute (valid values 0 - 59): %d", micros/1e6)
+	}
+	if fault != "" {
+		return 0, outOfBounds(fault)
+	}
+	return daysOf(y, m, d)*microsPerDay + int64(hour)*3_600e6 + int64(minute)*60e6 + micros, nil
+}
+
+func trimZeros(s string) string {
+	for s[len(s)-1] == '0' {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+func makeInterval(c *plan.Call, _ *Env) (Kernel, error) {
+	return fixed(plan.Calendar, func(args []*chunk.Vector, i int) (plan.Interval, bool, error) {
+		part := func(k int) int64 { return integerAt(args[k], i) }
+		months := part(0)*12 + part(1)
+		days := part(2)*7 + part(3)
+		clock := part(4)*3_600e6 + part(5)*60e6
+		micros, ok := addFits(clock, int64(chunk.Values[chunk.Dec](args[6])[i].LowBits()))
+		if !ok || months != int64(int32(months)) || days < math.MinInt32 || days > math.MaxInt32 {
+			if c.ANSI {
+				return plan.Interval{}, false, overflow("overflow", "")
+			}
+			return plan.Interval{}, false, nil
+		}
+		return plan.Interval{Months: int32(months), Days: int32(days), Micros: micros}, true, nil
+	}), nil
+}
