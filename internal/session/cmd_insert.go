@@ -207,11 +207,36 @@ func (in *insertion) byName(query plan.Node) error {
 		}
 		given[f.Name] = a
 	}
+	if len(extra) > 0 && in.merges() {
+		return in.widen(query, extra, given)
+	}
 	if len(extra) > 0 {
 		return plan.AnalysisError("INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS",
 			fmt.Sprintf("the table %s has no columns %s.", in.name(), quotedList(extra)),
 			"tableName", in.name(), "extraColumns", quotedList(extra))
 	}
+	return in.complete(given)
+}
+
+// merges tells whether the write may add columns to the table.
+func (in *insertion) merges() bool {
+	merge, _ := in.options.Get("mergeSchema")
+	return strings.EqualFold(merge, "true") && selfDescribing(in.format.Name)
+}
+
+// widen adds the columns that the table lacks to what is written; the table's
+// log takes them up.
+func (in *insertion) widen(query plan.Node, extra []string, given map[string]plan.Expr) error {
+	fields := slices.Clone(in.columns())
+	for _, a := range query.Output() {
+		if slices.Contains(extra, a.Name) {
+			fields = append(fields, plan.Field{Name: a.Name, Type: a.Of.AsNullable(), Nullable: true})
+			given[a.Name] = a
+		}
+	}
+	r := *in.relation
+	r.Schema = plan.Struct(fields...)
+	in.relation = &r
 	return in.complete(given)
 }
 

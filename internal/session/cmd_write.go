@@ -80,9 +80,14 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 	if options == nil {
 		options = plan.Options{}
 	}
-	if _, ok := options.Get(overwriteOption); !ok && strings.EqualFold(sc.conf.value(overwriteKey), "dynamic") &&
-		len(partitions) > 0 {
+	dynamic := strings.EqualFold(sc.conf.value(overwriteKey), "dynamic") && len(partitions) > 0
+	if _, ok := options.Get(overwriteOption); !ok && dynamic {
 		options[overwriteOption] = "dynamic"
+	}
+	if c.Mode == plan.SaveOverwrite && !selfDescribing(f.Name) {
+		if err := w.checkInput(path); err != nil {
+			return nil, err
+		}
 	}
 	r, err := sc.run(ctx, w.query)
 	if err != nil {
@@ -92,6 +97,31 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 		Schema: schema, Mode: c.Mode, Path: path, Options: options, Partitions: partitions,
 	}, r.Rows)
 	return &Result{Schema: plan.Struct(), Rows: empty().Rows, Observed: r.Observed}, err
+}
+
+// checkInput refuses to overwrite a path that the frame is read from.
+func (w *writer) checkInput(target string) error {
+	files := w.scope.session.engine.files
+	place, err := files.Resolve(target)
+	if err != nil {
+		return nil // the format reports it
+	}
+	reads := !plan.WalkNodes(w.query, func(m plan.Node) bool {
+		scan, ok := m.(*plan.Scan)
+		if !ok {
+			return true
+		}
+		return !slices.ContainsFunc(scan.Relation.Paths, func(p string) bool {
+			from, err := files.Resolve(p)
+			return err == nil && from.Path == place.Path
+		})
+	})
+	if !reads {
+		return nil
+	}
+	shown := place.Text(place.Path)
+	return plan.AnalysisError("UNSUPPORTED_OVERWRITE.PATH",
+		"The path "+shown+" cannot be overwritten with rows read from it.", "path", shown)
 }
 
 // partitions are the names of partitionBy as the columns have them.
@@ -140,7 +170,7 @@ func (w *writer) saveAsTable(ctx context.Context) (*Result, error) {
 			return nil, plan.AnalysisError("UNSUPPORTED_OVERWRITE.TABLE",
 				"The table is read by the frame that would replace it.", "table", plan.QuoteParts(id.Parts()))
 		}
-		return w.remake(ctx, id, old)
+		return w.remake(ctx, id, old, true)
 	}
 	if c.Format != "" && !strings.EqualFold(c.Format, old.Format) {
 		return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_1159",
@@ -179,7 +209,8 @@ func (w *writer) make(ctx context.Context, id plan.TableID) (*Result, error) {
 	return empty(), w.scope.create(ctx, t)
 }
 
-func (w *writer) remake(ctx context.Context, id plan.TableID, old *catalog.Table) (*Result, error) {
+func (w *writer) remake(ctx context.Context, id plan.TableID, old *catalog.Table, keepSchema bool,
+) (*Result, error) {
 	c := w.create()
 	if c.Format == "" {
 		c.Format = old.Format
@@ -188,6 +219,7 @@ func (w *writer) remake(ctx context.Context, id plan.TableID, old *catalog.Table
 	if err != nil {
 		return nil, err
 	}
+	t.keepSchema = keepSchema
 	return empty(), w.scope.replace(ctx, old, t)
 }
 
@@ -266,7 +298,7 @@ func (w *writer) replaceV2(ctx context.Context, id plan.TableID, old *catalog.Ta
 	case !selfDescribing(old.Format):
 		return nil, tableOperation(id, "REPLACE TABLE")
 	}
-	return w.remake(ctx, id, old)
+	return w.remake(ctx, id, old, false)
 }
 
 func (w *writer) setOption(key, value string) {

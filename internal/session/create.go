@@ -26,6 +26,9 @@ type newTable struct {
 	schema plan.Type
 	// rows is the query of CREATE TABLE AS; nil makes an empty table.
 	rows chunk.Rows
+	// keepSchema says that a replaced table with a log keeps its columns unless
+	// the option overwriteSchema is set, as df.write does.
+	keepSchema bool
 }
 
 // formatOf finds the format of a table, the catalog's default when none is
@@ -213,7 +216,7 @@ func (sc *scope) fill(ctx context.Context, t *newTable, mode plan.SaveMode) erro
 		options = plan.Options{}
 	}
 	maps.Copy(options, t.entry.Properties)
-	if mode == plan.SaveOverwrite {
+	if mode == plan.SaveOverwrite && !t.keepSchema {
 		options["overwriteSchema"] = "true"
 	}
 	return t.format.Write(ctx, sc.files, connector.WriteSpec{

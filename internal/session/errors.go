@@ -8,10 +8,9 @@ import (
 )
 
 const (
-	classTempExists      = "org.apache.spark.sql.catalyst.analysis.TempTableAlreadyExistsException"
-	classTableExists     = "org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException"
-	classNoSuchNamespace = "org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException"
-	classNoSuchCatalog   = "org.apache.spark.sql.connector.catalog.CatalogNotFoundException"
+	classTempExists    = "org.apache.spark.sql.catalyst.analysis.TempTableAlreadyExistsException"
+	classTableExists   = "org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException"
+	classNoSuchCatalog = "org.apache.spark.sql.connector.catalog.CatalogNotFoundException"
 )
 
 func noSuchFormat(name string) *plan.Error {
@@ -38,12 +37,6 @@ func singlePart(parts []string) *plan.Error {
 func catalogNotFound(name string) *plan.Error {
 	return plan.NewError(classNoSuchCatalog, "CATALOG_NOT_FOUND",
 		fmt.Sprintf("There is no catalog %s.", plan.Quote(name)), "catalogName", plan.Quote(name))
-}
-
-func schemaNotFound(parts ...string) *plan.Error {
-	shown := plan.QuoteParts(parts)
-	return plan.NewError(classNoSuchNamespace, "SCHEMA_NOT_FOUND",
-		fmt.Sprintf("There is no schema %s.", shown), "schemaName", shown)
 }
 
 func tempViewExists(name []string) *plan.Error {

@@ -53,6 +53,9 @@ func (n names) entry(ctx context.Context, t *catalog.Table, use *plan.NamedTable
 	if err != nil {
 		return nil, err
 	}
+	if f, _ := n.sc.format(t.Format); use.Streaming && f.Source == nil {
+		return nil, notStreamed(f.Name, "reading")
+	}
 	return &plan.Scan{Relation: *relation, Streaming: use.Streaming}, nil
 }
 

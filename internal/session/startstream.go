@@ -341,6 +341,11 @@ func (s *Session) showMemory(q *stream.Query, c *stream.Config) {
 	}, false, true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for run, old := range s.memories {
+		if fold(old.Name()) == fold(q.Name()) {
+			delete(s.memories, run)
+		}
+	}
 	s.memories[q.RunID()] = q
 }
 
@@ -350,7 +355,8 @@ func (s *Session) scanMemory(_ context.Context, _ *connector.Env, scan *plan.Sca
 	q := s.memories[scan.Relation.Options[runOption]]
 	s.mu.Unlock()
 	if q == nil {
-		return chunk.One()
+		return chunk.Fail(plan.IllegalArgument(
+			"the rows of a memory sink are gone: a later query of the same name took its place"))
 	}
 	contents, _ := q.Contents()
 	return func(yield func(*chunk.Chunk, error) bool) {

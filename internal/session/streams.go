@@ -20,9 +20,9 @@ const (
 type tracked struct {
 	query     *stream.Query
 	tags      []string
-	operation string    // of the request that started it
-	ended     bool      // its end is noted
-	used      time.Time // since it ended
+	operation string // of the request that started it
+	ended     bool   // its end is noted
+	used      time.Time
 }
 
 func (t *tracked) active() bool {
