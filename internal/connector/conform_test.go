@@ -42,7 +42,8 @@ func scanOf(t testing.TB, env *Env, r *plan.Read) *plan.Scan {
 	}
 	s := &plan.Scan{Relation: *rel, Streaming: r.Streaming}
 	for i, c := range rel.Schema.Fields {
-		s.Attrs = append(s.Attrs, &plan.Attribute{Name: c.Name, Of: c.Type, Null: c.Nullable, ID: plan.ExprID(i + 1)})
+		s.Attrs = append(s.Attrs,
+			&plan.Attribute{Name: c.Name, Of: c.Type, Null: c.Nullable, ID: plan.ExprID(i + 1)})
 	}
 	return s
 }
@@ -113,7 +114,8 @@ func conformSource(t *testing.T, steps int, open func() Source, step func(n int)
 	if err := restarted.Advance(ctx, ends[last]); err != nil {
 		t.Fatalf("advance: %v", err)
 	}
-	testkit.Diff(t, "last range after advance", rowsOf(t, restarted.Read(ctx, ends[last], ends[last+1])), seen[last])
+	testkit.Diff(t, "last range after advance", rowsOf(t, restarted.Read(ctx, ends[last], ends[last+1])),
+		seen[last])
 	for _, s := range []Source{source, restarted} {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)

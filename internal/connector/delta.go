@@ -172,7 +172,8 @@ func newReshape(env *Env, data plan.Type, fit *delta.Fit) (*reshape, error) {
 			continue
 		}
 		var err error
-		r.cast[i], err = function.CastKernel(data.Fields[at].Type, fit.Schema.Fields[i].Type, plan.CastANSI, env.Eval)
+		r.cast[i], err = function.CastKernel(data.Fields[at].Type, fit.Schema.Fields[i].Type, plan.CastANSI,
+			env.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -214,7 +215,10 @@ func (r *reshape) chunk(c *chunk.Chunk) (*chunk.Chunk, error) {
 
 // deltaModes are the save modes as Delta's history names them.
 var deltaModes = map[plan.SaveMode]string{
-	plan.SaveError: "ErrorIfExists", plan.SaveAppend: "Append", plan.SaveOverwrite: "Overwrite", plan.SaveIgnore: "Ignore",
+	plan.SaveError:     "ErrorIfExists",
+	plan.SaveAppend:    "Append",
+	plan.SaveOverwrite: "Overwrite",
+	plan.SaveIgnore:    "Ignore",
 }
 
 // writeDelta is df.write. The table is made when there is none.
@@ -309,8 +313,8 @@ func txnOption(env *Env, o plan.Options) (*delta.Txn, error) {
 	}
 	version, err := strconv.ParseInt(text, 10, 64)
 	if !ok || err != nil || version < 0 {
-		return nil, plan.IllegalArgument("The options txnAppId and txnVersion go together, and txnVersion is a number "+
-			"from 0 on; they are %q and %q.", app, text)
+		return nil, plan.IllegalArgument("The options txnAppId and txnVersion go together, and txnVersion "+
+			"is a number from 0 on; they are %q and %q.", app, text)
 	}
 	return &delta.Txn{AppID: app, Version: version, LastUpdated: env.Now().UnixMilli()}, nil
 }

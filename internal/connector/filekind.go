@@ -182,7 +182,9 @@ func (k *fileKind) fillSchema(
 	return checkDuplicates(rel.Schema, look)
 }
 
-func (k *fileKind) dataSchema(ctx context.Context, env *Env, r *plan.Read, files []dataFile) (plan.Type, error) {
+func (k *fileKind) dataSchema(
+	ctx context.Context, env *Env, r *plan.Read, files []dataFile,
+) (plan.Type, error) {
 	switch {
 	case r.Schema != nil:
 		return *r.Schema, nil
@@ -226,7 +228,8 @@ func (k *fileKind) checkWrite(schema plan.Type) error {
 func (k *fileKind) badColumn(f plan.Field) *plan.Error {
 	return plan.AnalysisError("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
 		fmt.Sprintf("%s files cannot hold the column %s of type %s.", k.title, f.Name, f.Type.Simple()),
-		"columnName", plan.QuoteParts(strings.Split(f.Name, ".")), "columnType", `"`+f.Type.SQL()+`"`, "format", k.title)
+		"columnName", plan.QuoteParts(strings.Split(f.Name, ".")), "columnType", `"`+f.Type.SQL()+`"`, "format",
+		k.title)
 }
 
 func checkDuplicates(schema plan.Type, look *partLook) error {

@@ -195,7 +195,8 @@ func isData(name string) bool {
 }
 
 func pathNotFound(text string) *plan.Error {
-	return plan.AnalysisError("PATH_NOT_FOUND", fmt.Sprintf("There is nothing at the path %s.", text), "path", text)
+	return plan.AnalysisError("PATH_NOT_FOUND", fmt.Sprintf("There is nothing at the path %s.", text), "path",
+		text)
 }
 
 // pathError says which path of the user's has no place.

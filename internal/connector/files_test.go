@@ -98,7 +98,8 @@ var oneInt = plan.Struct(plan.Col("id", plan.Int))
 
 func jsonSource(t testing.TB, env *Env, dir string, o plan.Options, log Place) Source {
 	t.Helper()
-	s := scanOf(t, env, &plan.Read{Format: "json", Schema: &oneInt, Options: o, Paths: []string{dir}, Streaming: true})
+	s := scanOf(t, env,
+		&plan.Read{Format: "json", Schema: &oneInt, Options: o, Paths: []string{dir}, Streaming: true})
 	return openSource(t, env, s, log)
 }
 
@@ -185,8 +186,9 @@ func TestPinnedBatchesIgnoreLaterFiles(t *testing.T) {
 
 func TestFilesOfOneTimeComeByName(t *testing.T) {
 	for what, names := range map[string][]string{
-		"same time":           {"b.json", "a.json", "k=1/c.json", "B.json", "c.json"},
-		"same time recursive": {"b.json", "a.json", "x/c.json", "x/a/d.json", "a/z.json", "a/_hidden/z.json", "a/.h/z.json"},
+		"same time": {"b.json", "a.json", "k=1/c.json", "B.json", "c.json"},
+		"same time recursive": {"b.json", "a.json", "x/c.json", "x/a/d.json", "a/z.json", "a/_hidden/z.json",
+			"a/.h/z.json"},
 	} {
 		trace := fileTraces(t, what)[0]
 		fsys := vfs.NewMemory()
@@ -357,7 +359,11 @@ func TestPartitionDirectoriesAreNamedAsSparkNamesThem(t *testing.T) {
 		rows.AppendValues([]plan.Value{int64(i), x})
 	}
 	f, _ := Lookup("json")
-	must(t, f.Write(t.Context(), env, WriteSpec{Schema: schema, Path: "/r/out", Partitions: []string{"p"}}, chunk.One(rows)))
+	must(
+		t,
+		f.Write(t.Context(), env, WriteSpec{Schema: schema, Path: "/r/out", Partitions: []string{"p"}},
+			chunk.One(rows)),
+	)
 	for i, dir := range trace.Dirs {
 		infos, err := fsys.List("/r/out/" + *dir)
 		if err != nil || len(infos) == 0 {
@@ -368,7 +374,8 @@ func TestPartitionDirectoriesAreNamedAsSparkNamesThem(t *testing.T) {
 	for _, row := range trace.Back {
 		want[fmt.Sprint(row...)] = true
 	}
-	for _, row := range rowsOf(t, scanAll(t, env, &plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/out"}})) {
+	for _, row := range rowsOf(t, scanAll(t, env,
+		&plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/out"}})) {
 		if !want[fmt.Sprint(row...)] {
 			t.Errorf("read back %v", row)
 		}
@@ -422,32 +429,41 @@ func TestBatchWritesLeaveTheFilesOfSpark(t *testing.T) {
 		{"write again", plan.SaveError, nil, two(), []int64{0, 1, 2, 3}},
 		{"write ignore", plan.SaveIgnore, nil, two(), []int64{0, 1, 2, 3}},
 		{"write append", plan.SaveAppend, nil, two(), []int64{0, 0, 1, 1, 2, 2, 3, 3}},
-		{"write overwrite", plan.SaveOverwrite, nil, chunk.One(part(0, longs(1)), part(1, longs(2, 3))), []int64{1, 2, 3}},
+		{"write overwrite", plan.SaveOverwrite, nil, chunk.One(part(0, longs(1)), part(1, longs(2, 3))),
+			[]int64{1, 2, 3}},
 		{"write empty", plan.SaveOverwrite, nil, chunk.One(), nil},
-		{"write gzip", plan.SaveOverwrite, plan.Options{"compression": "gzip"}, chunk.One(longs(0, 1, 2, 3)), []int64{0, 1, 2, 3}},
-		{"write bad codec", plan.SaveOverwrite, plan.Options{"compression": "nope"}, chunk.One(longs(0, 1)), []int64{0, 1, 2, 3}},
-		{"write many records", plan.SaveOverwrite, plan.Options{"maxRecordsPerFile": "3"}, chunk.One(longs(0, 1, 2, 3)),
+		{"write gzip", plan.SaveOverwrite, plan.Options{"compression": "gzip"}, chunk.One(longs(0, 1, 2, 3)),
+			[]int64{0, 1, 2, 3}},
+		{"write bad codec", plan.SaveOverwrite, plan.Options{"compression": "nope"}, chunk.One(longs(0, 1)),
+			[]int64{0, 1, 2, 3}},
+		{"write many records", plan.SaveOverwrite, plan.Options{"maxRecordsPerFile": "3"},
+			chunk.One(longs(0, 1, 2, 3)),
 			[]int64{0, 1, 2, 3}},
 	} {
 		trace := fileTraces(t, c.what)[0]
-		err := f.Write(t.Context(), env, WriteSpec{Schema: schema, Mode: c.mode, Path: "/r/out", Options: c.options}, c.rows)
+		err := f.Write(t.Context(), env,
+			WriteSpec{Schema: schema, Mode: c.mode, Path: "/r/out", Options: c.options}, c.rows)
 		if trace.Condition == "" {
 			must(t, err)
-		} else if e := (*plan.Error)(nil); !errors.As(err, &e) || e.Condition != trace.Condition || e.State != trace.State {
+		} else if e := (*plan.Error)(nil); !errors.As(err, &e) || e.Condition != trace.Condition ||
+			e.State != trace.State {
 			t.Errorf("%s: %v, want %s", c.what, err, trace.Condition)
 		}
 		if got := filesBelow(t, fsys, "/r/out"); len(got) != len(trace.Files) {
 			t.Errorf("%s left %v, Spark %d files", c.what, got, len(trace.Files))
 		}
-		chunks, err := chunk.Collect(scanAll(t, env, &plan.Read{Format: "json", Schema: &schema, Paths: []string{"/r/out"}}))
+		chunks, err := chunk.Collect(
+			scanAll(t, env, &plan.Read{Format: "json", Schema: &schema, Paths: []string{"/r/out"}}))
 		must(t, err)
 		testkit.Diff(t, c.what, idsOf(chunks), c.visible)
 	}
-	err := f.Write(t.Context(), env, WriteSpec{Schema: schema, Mode: plan.SaveOverwrite, Path: "/r/out"}, cutOff(longs(9)))
+	err := f.Write(t.Context(), env, WriteSpec{Schema: schema, Mode: plan.SaveOverwrite, Path: "/r/out"},
+		cutOff(longs(9)))
 	if !errors.Is(err, errCutOff) {
 		t.Errorf("a write that was cut off: %v", err)
 	}
-	chunks, err := chunk.Collect(scanAll(t, env, &plan.Read{Format: "json", Schema: &schema, Paths: []string{"/r/out"}}))
+	chunks, err := chunk.Collect(
+		scanAll(t, env, &plan.Read{Format: "json", Schema: &schema, Paths: []string{"/r/out"}}))
 	must(t, err)
 	testkit.Diff(t, "after a write that was cut off", idsOf(chunks), []int64{0, 1, 2, 3})
 }
@@ -462,11 +478,13 @@ func TestWritesThatCannotBeAreRefused(t *testing.T) {
 	}{
 		{"write all partitions", "json", two, []string{"id", "p", "q"}},
 		{"write missing", "json", two, []string{"nope"}},
-		{"write array", "json", plan.Struct(plan.Col("id", plan.Int), plan.Col("arr", plan.Array(plan.Int, false))), []string{"arr"}},
+		{"write array", "json", plan.Struct(plan.Col("id", plan.Int),
+			plan.Col("arr", plan.Array(plan.Int, false))), []string{"arr"}},
 		{"write duplicate", "json", two, []string{"p", "p"}},
 		{"write text two columns", "text", two, nil},
 		{"write text int", "text", oneInt, nil},
-		{"write parquet duplicate", "parquet", plan.Struct(plan.Col("id", plan.Int), plan.Col("id", plan.Int)), nil},
+		{"write parquet duplicate", "parquet", plan.Struct(plan.Col("id", plan.Int), plan.Col("id", plan.Int)),
+			nil},
 		{"write parquet no columns", "parquet", plan.Struct(), nil},
 		{"write json interval", "json", one("make_interval(1, 0, 0, 0, 0, 0, 0.000000)", plan.Calendar), nil},
 		{"write parquet interval", "parquet", one("make_interval(1, 0, 0, 0, 0, 0, 0.000000)", plan.Calendar), nil},
@@ -474,7 +492,8 @@ func TestWritesThatCannotBeAreRefused(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			f, _ := Lookup(c.format)
 			fsys := vfs.NewMemory()
-			err := f.Write(t.Context(), newEnv(t, fsys), WriteSpec{Schema: c.schema, Path: "/r/out", Partitions: c.partitions}, chunk.One())
+			err := f.Write(t.Context(), newEnv(t, fsys),
+				WriteSpec{Schema: c.schema, Path: "/r/out", Partitions: c.partitions}, chunk.One())
 			wantError(t, err, fileTraces(t, c.what)[0])
 			if _, err := fsys.Stat("/r/out"); !vfs.NotFound(err) {
 				t.Errorf("something was written: %v", err)
@@ -502,13 +521,15 @@ func TestReadsThatCannotBeAreRefused(t *testing.T) {
 		{"read missing with scheme", plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"file:///r/nope"}}},
 		{"read missing space", plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/no pe"}}},
 		{"read glob nothing", plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/nope*/x"}}},
-		{"read two paths one missing", plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/in", "/r/nope"}}},
+		{"read two paths one missing",
+			plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/in", "/r/nope"}}},
 		{"read infer empty json", plan.Read{Format: "json", Paths: []string{"/r/void"}}},
 		{"read infer empty parquet", plan.Read{Format: "parquet", Paths: []string{"/r/void"}}},
 		{"read no path", plan.Read{Format: "json", Schema: &oneInt}},
 		{"read text int schema", plan.Read{Format: "text", Schema: one("v", plan.Int), Paths: []string{"/r/in"}}},
 		{"read text two columns", plan.Read{Format: "text", Schema: &twoTexts, Paths: []string{"/r/in"}}},
-		{"read interval column", plan.Read{Format: "json", Schema: one("id", plan.Calendar), Paths: []string{"/r/in"}}},
+		{"read interval column", plan.Read{Format: "json", Schema: one("id", plan.Calendar),
+			Paths: []string{"/r/in"}}},
 		{"read duplicate column", plan.Read{Format: "json", Schema: &twice, Paths: []string{"/r/in"}}},
 		{"read bad parquet infer", plan.Read{Format: "parquet", Paths: []string{"/r/bad"}}},
 	} {
@@ -540,7 +561,13 @@ func TestStreamOptionsAreCheckedInTheQuery(t *testing.T) {
 	dir.put("/r/in/a.json", "{\"id\":1}\n", 0)
 	env := newEnv(t, fsys)
 	for _, trace := range fileTraces(t, "stream option") {
-		read := &plan.Read{Format: "json", Schema: &oneInt, Options: trace.Options, Paths: []string{"/r/in"}, Streaming: true}
+		read := &plan.Read{
+			Format:    "json",
+			Schema:    &oneInt,
+			Options:   trace.Options,
+			Paths:     []string{"/r/in"},
+			Streaming: true,
+		}
 		f, _ := Lookup("json")
 		_, err := f.Source(t.Context(), env, scanOf(t, env, read), Place{fsys, "/r/ck"})
 		if err == nil {

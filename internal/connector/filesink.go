@@ -124,7 +124,8 @@ func (k *fileKind) openSink(_ context.Context, env *Env, spec SinkSpec) (Sink, e
 			fmt.Sprintf("%s files can only be appended to; output mode %s is not possible.", k.title, mode),
 			"className", k.name, "outputMode", mode)
 	}
-	if err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env), noStreamColumn(spec.Schema)); err != nil {
+	err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env), noStreamColumn(spec.Schema))
+	if err != nil {
 		return nil, err
 	}
 	loc, err := env.Files.Resolve(spec.Path)

@@ -27,10 +27,9 @@ func parquetFormat() *Format {
 		decode: decodeParquet,
 		suffix: func(env *Env, o plan.Options) (string, error) {
 			name := parquetCodec(env, o)
-			if _, err := codec.NewParquetWriter(io.Discard, plan.Struct(), codec.ParquetOptions{Compression: name}); err != nil {
-				return "", err
-			}
-			return parquetSuffixes[name] + ".parquet", nil
+			// Only the codec's name is of interest here.
+			_, err := codec.NewParquetWriter(io.Discard, oneColumn, codec.ParquetOptions{Compression: name})
+			return parquetSuffixes[name] + ".parquet", err
 		},
 		encode: func(job *writeJob, w io.Writer) (encoder, error) {
 			out, err := codec.NewParquetWriter(w, job.schema,
@@ -40,6 +39,8 @@ func parquetFormat() *Format {
 	}
 	return k.format()
 }
+
+var oneColumn = plan.Struct(plan.Col("x", plan.Int))
 
 func notCalendar(t plan.Type) bool { return t.Kind != plan.KindCalendar && t.Kind != plan.KindNull }
 
@@ -101,7 +102,8 @@ func openParquet(name string, file vfs.Reader) (*codec.ParquetFile, error) {
 // inferParquet takes the schema of the first file, or with mergeSchema the
 // columns of all.
 func inferParquet(ctx context.Context, job *readJob, files []dataFile) (plan.Type, bool, error) {
-	merge, err := boolOption(job.options, "mergeSchema", confBool(job.env, "spark.sql.parquet.mergeSchema", false))
+	merge, err := boolOption(job.options, "mergeSchema",
+		confBool(job.env, "spark.sql.parquet.mergeSchema", false))
 	if err != nil {
 		return plan.Type{}, false, err
 	}

@@ -63,22 +63,26 @@ func TestRateYieldsWhatSparkYields(t *testing.T) {
 			}
 			start := Offset("")
 			for _, batch := range trace.Batches {
-				got := map[string][][2]int64{}
-				for c, err := range source.Read(t.Context(), start, Offset(batch.End)) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					part := strconv.Itoa(c.Part)
-					for i := range c.Rows {
-						at, value := chunk.Values[int64](c.Cols[0])[i], chunk.Values[int64](c.Cols[1])[i]
-						got[part] = append(got[part], [2]int64{at, value})
-					}
-				}
+				got := partsOf(t, source.Read(t.Context(), start, Offset(batch.End)))
 				testkit.Diff(t, "batch to "+batch.End, got, batch.Rows)
 				start = Offset(batch.End)
 			}
 		})
 	}
+}
+
+// partsOf is times and values by partition.
+func partsOf(t *testing.T, rows chunk.Rows) map[string][][2]int64 {
+	parts := map[string][][2]int64{}
+	for c, err := range rows {
+		must(t, err)
+		for i := range c.Rows {
+			at, value := chunk.Values[int64](c.Cols[0])[i], chunk.Values[int64](c.Cols[1])[i]
+			part := strconv.Itoa(c.Part)
+			parts[part] = append(parts[part], [2]int64{at, value})
+		}
+	}
+	return parts
 }
 
 func TestRatePerBatchFollowsTheRecordedOffsets(t *testing.T) {
@@ -114,9 +118,11 @@ func TestRateCountsWholeSecondsAndRemembersItsCreation(t *testing.T) {
 	env := newEnv(t, fsys)
 	now := time.UnixMilli(1_700_000_000_250)
 	env.Now = func() time.Time { return now }
-	s := scanOf(t, env, &plan.Read{Format: "rate", Options: plan.Options{"rowsPerSecond": "10"}, Streaming: true})
+	s := scanOf(t, env,
+		&plan.Read{Format: "rate", Options: plan.Options{"rowsPerSecond": "10"}, Streaming: true})
 	log := Place{fsys, "/ck/sources/0"}
-	conformSource(t, 5, func() Source { return openSource(t, env, s, log) }, func(int) { now = now.Add(time.Second) })
+	conformSource(t, 5, func() Source { return openSource(t, env, s, log) },
+		func(int) { now = now.Add(time.Second) })
 
 	data, err := vfs.ReadFile(fsys, "/ck/sources/0/0")
 	if err != nil || string(data) != "v1\n1700000000250" {
@@ -189,13 +195,15 @@ func TestRateOptionsAreCheckedAtLoad(t *testing.T) {
 	}
 	f, _ := Lookup("rate")
 	_, err := f.Describe(context.Background(), env, &plan.Read{Format: "rate", Schema: &idSchema})
-	if e, ok := err.(*plan.Error); !ok || e.Condition != "_LEGACY_ERROR_TEMP_2242" || e.Args["provider"] != "RateStreamProvider" {
+	if e, ok := err.(*plan.Error); !ok || e.Condition != "_LEGACY_ERROR_TEMP_2242" ||
+		e.Args["provider"] != "RateStreamProvider" {
 		t.Errorf("a schema for rate: %v", err)
 	}
 }
 
 func TestDurations(t *testing.T) {
-	for text, want := range map[string]int64{"5": 5, "5s": 5, "1500ms": 1, "-1500ms": -1, " 2MIN ": 120, "1h": 3600, "1d": 86400} {
+	for text, want := range map[string]int64{"5": 5, "5s": 5, "1500ms": 1, "-1500ms": -1, " 2MIN ": 120,
+		"1h": 3600, "1d": 86400} {
 		if got, err := duration(text, "s"); err != nil || got != want {
 			t.Errorf("%q is %d seconds (%v), want %d", text, got, err, want)
 		}

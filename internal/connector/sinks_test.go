@@ -63,7 +63,8 @@ func TestMemorySinkReplacesItsRowsInCompleteMode(t *testing.T) {
 
 func TestNoopCountsAndDrops(t *testing.T) {
 	s := openSink(t, newEnv(t, vfs.NewMemory()), "noop", SinkSpec{Schema: idSchema})
-	if n, err := s.Write(t.Context(), Batch{0, chunk.One(idChunk(0, 1, 2), idChunk(1, 3))}); n != 3 || err != nil {
+	if n, err := s.Write(t.Context(), Batch{0, chunk.One(idChunk(0, 1, 2), idChunk(1, 3))}); n != 3 ||
+		err != nil {
 		t.Errorf("%d rows, %v", n, err)
 	}
 	if s.Describe() != "NoopTable" {
@@ -73,8 +74,9 @@ func TestNoopCountsAndDrops(t *testing.T) {
 
 // consoleRows are those of record_console.py.
 func consoleRows() (plan.Type, *chunk.Chunk) {
-	schema := plan.Struct(plan.Col("id", plan.Int), plan.Col("a\tk", plan.String), plan.Col("d", plan.Decimal(5, 2)),
-		plan.Col("ts", plan.Timestamp), plan.Col("b", plan.Binary), plan.Col("a", plan.Array(plan.Int, true)),
+	schema := plan.Struct(plan.Col("id", plan.Int), plan.Col("a\tk", plan.String),
+		plan.Col("d", plan.Decimal(5, 2)), plan.Col("ts", plan.Timestamp), plan.Col("b", plan.Binary),
+		plan.Col("a", plan.Array(plan.Int, true)),
 		plan.Col("s", plan.Struct(plan.Col("x", plan.Int), plan.Col("y", plan.String))))
 	micros := func(text string) int64 {
 		at, err := time.Parse("2006-01-02 15:04:05", text)

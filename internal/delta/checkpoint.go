@@ -34,9 +34,9 @@ var checkpointSchema = plan.Struct(
 		plan.Col("path", plan.String), plan.Col("partitionValues", textMap), plan.Col("size", plan.Long),
 		plan.Col("modificationTime", plan.Long), plan.Col("dataChange", plan.Boolean), plan.Col("tags", textMap),
 		plan.Col("deletionVector", vectorSchema), plan.Col("stats", plan.String))),
-	plan.Col("remove", plan.Struct(
-		plan.Col("path", plan.String), plan.Col("deletionTimestamp", plan.Long), plan.Col("dataChange", plan.Boolean),
-		plan.Col("extendedFileMetadata", plan.Boolean), plan.Col("partitionValues", textMap), plan.Col("size", plan.Long),
+	plan.Col("remove", plan.Struct(plan.Col("path", plan.String), plan.Col("deletionTimestamp", plan.Long),
+		plan.Col("dataChange", plan.Boolean), plan.Col("extendedFileMetadata", plan.Boolean),
+		plan.Col("partitionValues", textMap), plan.Col("size", plan.Long),
 		plan.Col("deletionVector", vectorSchema))),
 	plan.Col("metaData", plan.Struct(
 		plan.Col("id", plan.String), plan.Col("name", plan.String), plan.Col("description", plan.String),

@@ -69,8 +69,12 @@ func (s *Snapshot) Commit(ctx context.Context, c Change) (done bool, err error) 
 			return false, err
 		}
 	}
-	return false, newError(classConcurrent+"ConcurrentWriteException", "DELTA_CONCURRENT_WRITE",
-		fmt.Sprintf("Others committed to %s %d times in a row before this change could; try again.", s.Dir, maxAttempts))
+	return false, newError(
+		classConcurrent+"ConcurrentWriteException",
+		"DELTA_CONCURRENT_WRITE",
+		fmt.Sprintf("Others committed to %s %d times in a row before this change could; try again.", s.Dir,
+			maxAttempts),
+	)
 }
 
 func (s *Snapshot) checkChange(c *Change) error {
@@ -114,7 +118,8 @@ func (s *Snapshot) catchUp(ctx context.Context, c *Change, described string) err
 		!slices.Equal(s.Metadata.PartitionColumns, metadata.PartitionColumns):
 		return newError(classConcurrent+"MetadataChangedException", "DELTA_METADATA_CHANGED",
 			fmt.Sprintf("Another writer changed the columns of the table in %s meanwhile; try again.", s.Dir))
-	case s.Protocol.MinReaderVersion != was.MinReaderVersion || s.Protocol.MinWriterVersion != was.MinWriterVersion:
+	case s.Protocol.MinReaderVersion != was.MinReaderVersion,
+		s.Protocol.MinWriterVersion != was.MinWriterVersion:
 		return newError(classConcurrent+"ProtocolChangedException", "DELTA_PROTOCOL_CHANGED",
 			fmt.Sprintf("Another writer upgraded the table in %s meanwhile; try again.", s.Dir))
 	}

@@ -258,7 +258,8 @@ func wantCondition(t *testing.T, err error, condition string) {
 
 func TestDataThatDoesNotFitIsRefused(t *testing.T) {
 	table := Table{vfs.NewMemory(), "/data/t"}
-	schema := plan.Struct(plan.Col("id", plan.Int), plan.Col("k", plan.String), plan.Col("v", plan.Double), plan.Col("d", plan.Date))
+	schema := plan.Struct(plan.Col("id", plan.Int), plan.Col("k", plan.String), plan.Col("v", plan.Double),
+		plan.Col("d", plan.Date))
 	s := open(t, table)
 	if err := appendRows(s, schema, nil, nil, chunk.FromRows(schema, make([]plan.Value, 4))); err != nil {
 		t.Fatal(err)
@@ -273,9 +274,11 @@ func TestDataThatDoesNotFitIsRefused(t *testing.T) {
 		from      []int
 	}{
 		{"the same", schema, FitOptions{}, "", []int{0, 1, 2, 3}},
-		{"other order and case", cols(plan.Col("K", plan.String), plan.Col("ID", plan.Int)), FitOptions{}, "", []int{1, 0, -1, -1}},
+		{"other order and case", cols(plan.Col("K", plan.String), plan.Col("ID", plan.Int)), FitOptions{}, "",
+			[]int{1, 0, -1, -1}},
 		{"a column more", all(plan.Col("more", plan.Int)), FitOptions{}, "DELTA_METADATA_MISMATCH", nil},
-		{"a column more, merged", all(plan.Col("more", plan.Int)), FitOptions{MergeSchema: true}, "", []int{0, 1, 2, 3, 4}},
+		{"a column more, merged", all(plan.Col("more", plan.Int)), FitOptions{MergeSchema: true}, "",
+			[]int{0, 1, 2, 3, 4}},
 		{"another type", cols(plan.Col("v", plan.Date)), FitOptions{}, "DELTA_FAILED_TO_MERGE_FIELDS", nil},
 		{"a type that is cast", cols(plan.Col("id", plan.String)),
 			FitOptions{Castable: func(from, to plan.Type) bool { return true }}, "", []int{0, -1, -1, -1}},
@@ -285,7 +288,8 @@ func TestDataThatDoesNotFitIsRefused(t *testing.T) {
 		{"new columns", cols(plan.Col("n", plan.Long)), FitOptions{OverwriteSchema: true}, "", []int{0}},
 		{"a name with a blank", cols(plan.Col("a b", plan.Long)), FitOptions{OverwriteSchema: true},
 			"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", nil},
-		{"an interval", cols(plan.Col("i", plan.DayTime)), FitOptions{OverwriteSchema: true}, "DELTA_UNSUPPORTED_DATA_TYPES", nil},
+		{"an interval", cols(plan.Col("i", plan.DayTime)), FitOptions{OverwriteSchema: true},
+			"DELTA_UNSUPPORTED_DATA_TYPES", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fit, err := s.Fit(c.data, c.options)
@@ -319,6 +323,7 @@ func TestNullsInAColumnThatTakesNoneAreRefused(t *testing.T) {
 
 func TestADamagedLogIsNamed(t *testing.T) {
 	commit := func(fsys vfs.FS, version int64) string { return Table{fsys, "/t"}.logPath(commitName(version)) }
+	const third = "/t/_delta_log/00000000000000000003.json"
 	replace := func(name, text string) func(vfs.FS) error {
 		return func(fsys vfs.FS) error { return vfs.WriteReplace(fsys, name, []byte(text)) }
 	}
@@ -334,15 +339,16 @@ func TestADamagedLogIsNamed(t *testing.T) {
 			data, err := vfs.ReadFile(fsys, commit(fsys, 3))
 			return errors.Join(err, vfs.WriteReplace(fsys, commit(fsys, 3), data[:len(data)-20]))
 		}},
-		{"a commit is empty", "DELTA_STATE_RECOVER_ERROR", replace("/t/_delta_log/00000000000000000003.json", "")},
-		{"there is no protocol", "DELTA_STATE_RECOVER_ERROR", replace("/t/_delta_log/00000000000000000000.json", "{}\n")},
-		{"the schema is no schema", "DELTA_STATE_RECOVER_ERROR", replace("/t/_delta_log/00000000000000000003.json",
+		{"a commit is empty", "DELTA_STATE_RECOVER_ERROR", replace(third, "")},
+		{"there is no protocol", "DELTA_STATE_RECOVER_ERROR",
+			replace("/t/_delta_log/00000000000000000000.json", "{}\n")},
+		{"the schema is no schema", "DELTA_STATE_RECOVER_ERROR", replace(third,
 			`{"metaData":{"id":"x","schemaString":"{}","partitionColumns":[]}}`+"\n")},
-		{"a feature that is not known", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace("/t/_delta_log/00000000000000000003.json",
+		{"a feature that is not known", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace(third,
 			`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["timeMachine"]}}`+"\n")},
-		{"a reader version that is not known", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace("/t/_delta_log/00000000000000000003.json",
+		{"a reader version that is not known", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace(third,
 			`{"protocol":{"minReaderVersion":4,"minWriterVersion":7}}`+"\n")},
-		{"deletion vectors", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace("/t/_delta_log/00000000000000000003.json",
+		{"deletion vectors", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace(third,
 			`{"add":{"path":"x","partitionValues":{},"size":1,"deletionVector":{"storageType":"u","pathOrInlineDv":"y"}}}`+"\n")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -363,12 +369,20 @@ func TestADamagedLogIsNamed(t *testing.T) {
 }
 
 func TestWhatAWriterMustKnowIsRefusedByName(t *testing.T) {
+	metadata := func(fields, conf string) string {
+		return `{"metaData":{"id":"x","schemaString":"{\"type\":\"struct\",\"fields\":[` + fields +
+			`]}","partitionColumns":[],"configuration":{` + conf + `}}}`
+	}
+	protocol := func(more string) string {
+		return `{"protocol":{"minReaderVersion":1,"minWriterVersion":` + more + `}}`
+	}
+	generated := `{\"name\":\"a\",\"type\":\"long\",\"metadata\":{\"delta.generationExpression\":\"1\"}}`
 	for line, feature := range map[string]string{
-		`{"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["rowTracking"]}}`:                                                                                                "rowTracking",
-		`{"protocol":{"minReaderVersion":1,"minWriterVersion":8}}`:                                                                                                                                 "writer version 8",
-		`{"metaData":{"id":"x","schemaString":"{\"type\":\"struct\",\"fields\":[]}","partitionColumns":[],"configuration":{"delta.constraints.c":"id > 0"}}}`:                                      "checkConstraints",
-		`{"metaData":{"id":"x","schemaString":"{\"type\":\"struct\",\"fields\":[]}","partitionColumns":[],"configuration":{"delta.enableRowTracking":"true"}}}`:                                    "rowTracking",
-		`{"metaData":{"id":"x","schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"a\",\"type\":\"long\",\"metadata\":{\"delta.generationExpression\":\"1\"}}]}","partitionColumns":[]}}`: "generatedColumns",
+		protocol(`7,"writerFeatures":["rowTracking"]`): "rowTracking",
+		protocol("8"): "writer version 8",
+		metadata("", `"delta.constraints.c":"id > 0"`):   "checkConstraints",
+		metadata("", `"delta.enableRowTracking":"true"`): "rowTracking",
+		metadata(generated, ""):                          "generatedColumns",
 	} {
 		table := Table{vfs.NewMemory(), "/t"}
 		if err := appendRows(open(t, table), idSchema, nil, nil, idChunk(0)); err != nil {
@@ -440,12 +454,25 @@ func (s *Snapshot) unwrittenError() error {
 // allTypes is a table of every type that Delta has.
 func allTypes() (plan.Type, *chunk.Chunk) {
 	schema := plan.Struct(
-		plan.Col("id", plan.Int), plan.Col("b", plan.Boolean), plan.Col("i8", plan.Byte), plan.Col("i16", plan.Short),
-		plan.Col("i64", plan.Long), plan.Col("f", plan.Float), plan.Col("d", plan.Double),
-		plan.Col("dec", plan.Decimal(38, 10)), plan.Col("dec2", plan.Decimal(5, 2)), plan.Col("s", plan.String),
-		plan.Col("bin", plan.Binary), plan.Col("dt", plan.Date), plan.Col("ts", plan.Timestamp), plan.Col("ntz", plan.TimestampNTZ),
-		plan.Col("a", plan.Array(plan.Int, true)), plan.Col("m", plan.Map(plan.String, plan.Int, true)),
-		plan.Col("st", plan.Struct(plan.Col("x", plan.Int), plan.Col("y", plan.Struct(plan.Col("z", plan.String))))))
+		plan.Col("id", plan.Int),
+		plan.Col("b", plan.Boolean),
+		plan.Col("i8", plan.Byte),
+		plan.Col("i16", plan.Short),
+		plan.Col("i64", plan.Long),
+		plan.Col("f", plan.Float),
+		plan.Col("d", plan.Double),
+		plan.Col("dec", plan.Decimal(38, 10)),
+		plan.Col("dec2", plan.Decimal(5, 2)),
+		plan.Col("s", plan.String),
+		plan.Col("bin", plan.Binary),
+		plan.Col("dt", plan.Date),
+		plan.Col("ts", plan.Timestamp),
+		plan.Col("ntz", plan.TimestampNTZ),
+		plan.Col("a", plan.Array(plan.Int, true)),
+		plan.Col("m", plan.Map(plan.String, plan.Int, true)),
+		plan.Col("st",
+			plan.Struct(plan.Col("x", plan.Int), plan.Col("y", plan.Struct(plan.Col("z", plan.String))))),
+	)
 	big, err := decimal128.FromString("12345678901234567890.0123456789", 38, 10)
 	if err != nil {
 		panic(err)

@@ -12,7 +12,13 @@ import (
 // they are implemented or because the table uses them only where a check below
 // says so.
 var (
-	readableFeatures = []string{"columnMapping", "deletionVectors", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}
+	readableFeatures = []string{
+		"columnMapping",
+		"deletionVectors",
+		"timestampNtz",
+		"v2Checkpoint",
+		"vacuumProtocolCheck",
+	}
 	writableFeatures = append([]string{
 		"appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "identityColumns", "invariants",
 	}, readableFeatures...)

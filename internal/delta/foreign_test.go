@@ -25,7 +25,11 @@ var foreignTables = []struct {
 	want []string
 }{
 	{"plain", func(t *testing.T, table Table) {
-		must(t, appendRows(open(t, table), idSchema, nil, nil, idChunk(1, 2), chunk.FromRows(idSchema, []plan.Value{nil, ""})))
+		must(
+			t,
+			appendRows(open(t, table), idSchema, nil, nil, idChunk(1, 2),
+				chunk.FromRows(idSchema, []plan.Value{nil, ""})),
+		)
 		must(t, appendRows(open(t, table), idSchema, nil, nil, idChunk(3)))
 	}, []string{"1|None", "2|k2", "3|None", "None|"}},
 
@@ -34,7 +38,8 @@ var foreignTables = []struct {
 		must(t, appendRows(open(t, table), schema, nil, nil, rows))
 	}, []string{
 		"1|True|-128|-32768|-9223372036854775808|1.5|2.5e+300|12345678901234567890.0123456789|999.99|" +
-			strings.Repeat("x", 50) + "|00ff|0001-01-01|1970-01-01 00:00:00.000001|2024-02-29 23:59:59.999999|[1,None]|" +
+			strings.Repeat("x",
+				50) + "|00ff|0001-01-01|1970-01-01 00:00:00.000001|2024-02-29 23:59:59.999999|[1,None]|" +
 			"{k=1,n=None}|{x=1,y={z=z}}",
 		"2|None|None|None|None|None|None|None|None|None|None|None|None|None|None|None|None",
 		"3|False|127|32767|9223372036854775807|0.0|-1.0|-0.0000000001|-0.01|é\U0001F600||9999-12-31|" +
@@ -42,7 +47,8 @@ var foreignTables = []struct {
 	}},
 
 	{"floats", func(t *testing.T, table Table) {
-		schema := plan.Struct(plan.Col("d", plan.Double), plan.Col("f", plan.Float), plan.Col("n", plan.TimestampNTZ))
+		schema := plan.Struct(plan.Col("d", plan.Double), plan.Col("f", plan.Float),
+			plan.Col("n", plan.TimestampNTZ))
 		must(t, appendRows(open(t, table), schema, nil, nil, chunk.FromRows(schema,
 			[]plan.Value{math.NaN(), float32(1), int64(0)}, []plan.Value{math.Inf(1), float32(math.Inf(-1)), nil},
 			[]plan.Value{math.Copysign(0, -1), float32(-0.5), nil})))

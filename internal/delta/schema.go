@@ -150,7 +150,8 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 		fit.From = append(fit.From, at)
 		if at < 0 && !f.Nullable {
 			return nil, newError(classInvariant, "DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
-				fmt.Sprintf("The column %s takes no NULL, and the data has no such column.", f.Name), "columnName", f.Name)
+				fmt.Sprintf("The column %s takes no NULL, and the data has no such column.", f.Name), "columnName",
+				f.Name)
 		}
 		if at < 0 {
 			continue
@@ -202,9 +203,16 @@ func (s *Snapshot) fitColumn(f plan.Field, data plan.Type, at int, o FitOptions)
 	case have.Kind == plan.KindStruct && f.Type.Kind == plan.KindStruct:
 		return s.mismatch(data, fmt.Sprintf("the fields of column %s differ", f.Name))
 	}
-	e := newError(classAnalysis, "DELTA_FAILED_TO_MERGE_FIELDS",
-		fmt.Sprintf("The column %s of the table is %s, that of the data %s.", f.Name, f.Type.Simple(), have.Simple()),
-		"currentField", f.Name, "updateField", data.Fields[at].Name)
+	e := newError(
+		classAnalysis,
+		"DELTA_FAILED_TO_MERGE_FIELDS",
+		fmt.Sprintf("The column %s of the table is %s, that of the data %s.", f.Name, f.Type.Simple(),
+			have.Simple()),
+		"currentField",
+		f.Name,
+		"updateField",
+		data.Fields[at].Name,
+	)
 	e.Cause = newError(classAnalysis, "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
 		fmt.Sprintf("%s does not become %s.", have.Simple(), f.Type.Simple()),
 		"currentDataType", typeName(f.Type), "updateDataType", typeName(have))

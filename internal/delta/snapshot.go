@@ -186,7 +186,8 @@ func (s *Snapshot) TxnVersion(appID string) int64 {
 
 // Partitioned reports whether a column is a partition column.
 func (s *Snapshot) Partitioned(name string) bool {
-	return slices.ContainsFunc(s.Metadata.PartitionColumns, func(p string) bool { return strings.EqualFold(p, name) })
+	return slices.ContainsFunc(s.Metadata.PartitionColumns,
+		func(p string) bool { return strings.EqualFold(p, name) })
 }
 
 // columnIndex is the place of a column, whatever its case; -1 for none.
