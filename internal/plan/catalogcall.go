@@ -5,9 +5,9 @@ package plan
 type CatalogCall struct {
 	command
 	Method CatalogMethod
-	// Name is the table, function, database, catalog or view asked about, as SQL
-	// text; Database the namespace it is in when the client gives one, "" for
-	// the current one.
+	// Name is the table, function, catalog or view asked about, as SQL text.
+	// Database is the one asked about, or the one that Name is in when the
+	// client gives it; "" is the current one.
 	Name, Database string
 	Pattern        string // of the listing methods, "" for all
 }

@@ -93,10 +93,6 @@ func ask(method plan.CatalogMethod) catalogDecoder {
 			Database: argument(c, "db_name"),
 			Pattern:  argument(c, "pattern"),
 		}
-		switch method {
-		case plan.CatalogSetCurrentDatabase, plan.CatalogGetDatabase, plan.CatalogDatabaseExists:
-			call.Name, call.Database = call.Database, ""
-		}
 		return call, nil
 	}
 }

@@ -42,6 +42,12 @@ func (x *execution) listen() error {
 		if e, err = sub.Next(x.op.ctx); err != nil {
 			break
 		}
+		if e.Kind == monitor.Started {
+			// It travelled in the answer to the start; here the client would not
+			// know it and drop every listener.
+			sub.Ack()
+			continue
+		}
 		if err = x.send(eventResponse(e)); err == nil {
 			err = x.op.delivered(x.op.ctx)
 			sub.Ack()

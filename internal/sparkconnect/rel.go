@@ -162,7 +162,9 @@ func (d *decoder) deduplicate(m *pb.Deduplicate) (plan.Node, error) {
 			"CONNECT_INVALID_PLAN.DEDUPLICATE_REQUIRES_COLUMNS_OR_ALL",
 			"Deduplication needs columns, or to be told that all are meant.")
 	}
-	return plan.NewDedup(in, m.GetColumnNames(), m.GetWithinWatermark()), nil
+	n := plan.NewDedup(in, m.GetColumnNames(), m.GetWithinWatermark())
+	n.AllColumns = m.GetAllColumnsAsKeys()
+	return n, nil
 }
 
 var joinTypes = map[pb.Join_JoinType]plan.JoinType{
