@@ -14,8 +14,9 @@ type accumulate = func(c *plan.AggregateCall, env *Env) (Accumulator, error)
 // its aliases, parted by blanks.
 func aggregate(names string, s sig, acc accumulate, examples ...Example) *Def {
 	list := strings.Fields(names)
-	return &Def{Name: list[0], Aliases: list[1:], Group: "agg_funcs", BindAggregate: s.aggregate, Accumulate: acc,
-		Examples: examples}
+	return &Def{Name: list[0], Aliases: list[1:], Group: "agg_funcs", BindAggregate: s.aggregate,
+		Accumulate: acc,
+		Examples:   examples}
 }
 
 // aggregate is the BindAggregate of a Def of this signature.

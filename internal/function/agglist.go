@@ -13,8 +13,10 @@ func listDefs() []*Def {
 		return plan.Array(args[0].Type(), false)
 	})
 	return []*Def{
-		aggregate("collect_list array_agg", collected, newCollect(false), Example{"collect_list(i)", "[10, 30, 20, 20]"}),
-		aggregate("collect_set", collected.checked(noMaps), newCollect(true), Example{"sort_array(collect_set(i))", "[10, 20, 30]"}),
+		aggregate("collect_list array_agg", collected, newCollect(false),
+			Example{"collect_list(i)", "[10, 30, 20, 20]"}),
+		aggregate("collect_set", collected.checked(noMaps), newCollect(true),
+			Example{"sort_array(collect_set(i))", "[10, 20, 30]"}),
 	}
 }
 

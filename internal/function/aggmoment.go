@@ -16,10 +16,14 @@ func momentDefs() []*Def {
 		}, Example{firstWord(names) + "(d)", want}).asWritten()
 	}
 	return []*Def{
-		moment("stddev_samp stddev std", func(n, m2 float64) (float64, bool) { return math.Sqrt(m2 / (n - 1)), n > 1 },
+		moment("stddev_samp stddev std", func(n, m2 float64) (float64, bool) {
+			return math.Sqrt(m2 / (n - 1)), n > 1
+		},
 			"1.8638557705287535"),
-		moment("stddev_pop", func(n, m2 float64) (float64, bool) { return math.Sqrt(m2 / n), n > 0 }, "1.6141464462681197"),
-		moment("var_samp variance", func(n, m2 float64) (float64, bool) { return m2 / (n - 1), n > 1 }, "3.4739583333333335"),
+		moment("stddev_pop", func(n, m2 float64) (float64, bool) { return math.Sqrt(m2 / n), n > 0 },
+			"1.6141464462681197"),
+		moment("var_samp variance", func(n, m2 float64) (float64, bool) { return m2 / (n - 1), n > 1 },
+			"3.4739583333333335"),
 		moment("var_pop", func(n, m2 float64) (float64, bool) { return m2 / n, n > 0 }, "2.60546875"),
 	}
 }
@@ -58,7 +62,8 @@ func (a *moments) Buffers() []*chunk.Vector {
 
 func (a *moments) Merge(groups []int32, buffers []*chunk.Vector, n int) error {
 	a.grow(n)
-	count, mean, m2 := chunk.Values[float64](buffers[0]), chunk.Values[float64](buffers[1]), chunk.Values[float64](buffers[2])
+	count, mean, m2 := chunk.Values[float64](buffers[0]), chunk.Values[float64](buffers[1]),
+		chunk.Values[float64](buffers[2])
 	for i, g := range groups {
 		if count[i] == 0 {
 			continue

@@ -44,7 +44,8 @@ func ignoreFlag(b *Binding, c *plan.Call) error {
 		return nil
 	}
 	if _, ok := constant(c.Args[1]); !ok {
-		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1210", "the second argument of "+b.Def.Name+" must be a constant.",
+		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1210",
+			"the second argument of "+b.Def.Name+" must be a constant.",
 			"funcName", b.Def.Name).At(b.Origin)
 	}
 	if t := c.Args[1].Type(); t.Kind != plan.KindBoolean {

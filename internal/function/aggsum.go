@@ -382,7 +382,8 @@ func newAvg(f faults) accumulate {
 		case t.IsIntegral():
 			sum = &integersAsDoubles{floatSum[float64]{}}
 		case t.Kind == plan.KindDecimal:
-			sum = &decimalSum{origin: c.Origin, in: t, out: boundedPrecision(t.Precision+sumDigits, t.Scale), faults: f}
+			sum = &decimalSum{origin: c.Origin, in: t, out: boundedPrecision(t.Precision+sumDigits, t.Scale),
+				faults: f}
 		}
 		return &average{sum: sum, out: c.Of, scale: t.Scale, call: c, faults: f}, err
 	}

@@ -30,7 +30,8 @@ func arithmeticDefs() []*Def {
 	defs := []*Def{
 		opAdd.def(Example{"1 + 2", "3"}, Example{"1 + NULL", "NULL"}, Example{"1.5 + 2", "3.5"}),
 		opSubtract.def(Example{"5 - 7", "-2"}, Example{"DATE '2024-03-01' - INTERVAL 1 DAY", "2024-02-29"}),
-		opMultiply.def(Example{"3 * 4", "12"}, Example{"INTERVAL 1 DAY * 1.5", "INTERVAL '1 12:00:00' DAY TO SECOND"}),
+		opMultiply.def(Example{"3 * 4", "12"},
+			Example{"INTERVAL 1 DAY * 1.5", "INTERVAL '1 12:00:00' DAY TO SECOND"}),
 		opDivide.def(Example{"3 / 2", "1.5"}, Example{"1.0 / 3", "0.333333"}),
 		opRemain.def(Example{"-7 % 3", "-1"}, Example{"-5.5 % 2", "-1.5"}),
 		opPmod.def(Example{"pmod(-7, 3)", "2"}),

@@ -167,7 +167,8 @@ func (op operator) intOverflow(c *plan.Call, a, b int64) *plan.Error {
 
 func intervalOverflow(try string) *plan.Error {
 	if try == "" {
-		return arithmeticError("INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", "the interval does not fit its type.")
+		return arithmeticError("INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION",
+			"the interval does not fit its type.")
 	}
 	return arithmeticError("INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION",
 		"the interval does not fit its type; "+try+" gives NULL instead.", "functionName", plan.Quote(try))
@@ -283,7 +284,8 @@ func decimalKernel(op operator, c *plan.Call, f faults) Kernel {
 	}
 	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
 		out := newColumn(c.Of, n, validOf(args, n))
-		r, a, b := chunk.Values[chunk.Dec](out.Vector), chunk.Values[chunk.Dec](args[0]), chunk.Values[chunk.Dec](args[1])
+		r, a, b := chunk.Values[chunk.Dec](out.Vector), chunk.Values[chunk.Dec](args[0]),
+			chunk.Values[chunk.Dec](args[1])
 		for _, i := range active(out.Valid, sel, n) {
 			v, ok, err := op.decimals(s, a[i], b[i])
 			switch {

@@ -16,7 +16,9 @@ func unaryDefs() []*Def {
 		{Name: "negative", Group: "math_funcs", Bind: stringsToDouble(signed), Kernel: signKernel(-1),
 			Examples: []Example{{"-(5)", "-5"}, {"negative(-1.5)", "1.5"}}},
 		{Name: "positive", Group: "math_funcs", Bind: stringsToDouble(signed), Shown: "+",
-			Kernel:   plain(func(args []*chunk.Vector, _ chunk.Sel, _ int) (*chunk.Vector, error) { return args[0], nil }),
+			Kernel: plain(func(args []*chunk.Vector, _ chunk.Sel, _ int) (*chunk.Vector, error) {
+				return args[0], nil
+			}),
 			Examples: []Example{{"+5", "5"}}},
 		{Name: "abs", Group: "math_funcs", Bind: stringsToDouble(absolute), Kernel: signKernel(0),
 			Examples: []Example{{"abs(-1)", "1"}, {"abs(INTERVAL -1 DAY)", "INTERVAL '1' DAY"}}},

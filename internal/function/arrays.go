@@ -12,7 +12,8 @@ import (
 
 // arrayDefs search, order and fill arrays.
 func arrayDefs() []*Def {
-	sorted := takes(anyArray(), exactly(plan.Boolean)).defaults(plan.Lit(true, plan.Boolean)).givesFirst().checked(orderedElements)
+	sorted := takes(anyArray(), exactly(plan.Boolean)).defaults(plan.Lit(true, plan.Boolean)).givesFirst().
+		checked(orderedElements)
 	extreme := takes(anyArray()).givesType(elementOf).withNull(always).checked(orderedElements)
 	return []*Def{
 		{Name: "array_contains", Group: "array_funcs", Bind: bindSearch(plan.Boolean), Kernel: containsMaker,
@@ -21,11 +22,14 @@ func arrayDefs() []*Def {
 			Examples: []Example{{"array_position(array(3, 2, 1), 1)", "3"}}},
 		{Name: "array_remove", Group: "array_funcs", Bind: bindSearch(plan.Null), Kernel: removeMaker,
 			Examples: []Example{{"array_remove(array(1, 2, 3, NULL, 3), 3)", "[1, 2, NULL]"}}},
-		scalar("sort_array", "array_funcs", sorted, sortMaker, Example{"sort_array(array('b', 'd', NULL, 'a'))", "[NULL, a, b, d]"}),
+		scalar("sort_array", "array_funcs", sorted, sortMaker,
+			Example{"sort_array(array('b', 'd', NULL, 'a'))", "[NULL, a, b, d]"}),
 		scalar("array_distinct", "array_funcs", takes(anyArray()).givesFirst(), distinctMaker,
 			Example{"array_distinct(array(1, 2, 1, NULL))", "[1, 2, NULL]"}),
-		scalar("array_max", "array_funcs", extreme, arrayExtreme(1), Example{"array_max(array(1, 20, NULL))", "20"}),
-		scalar("array_min", "array_funcs", extreme, arrayExtreme(-1), Example{"array_min(array(1, 20, NULL))", "1"}),
+		scalar("array_max", "array_funcs", extreme, arrayExtreme(1),
+			Example{"array_max(array(1, 20, NULL))", "20"}),
+		scalar("array_min", "array_funcs", extreme, arrayExtreme(-1),
+			Example{"array_min(array(1, 20, NULL))", "1"}),
 		{Name: "sequence", Group: "array_funcs", Bind: bindSequence, Kernel: sequenceMaker,
 			Examples: []Example{{"sequence(1, 5, 2)", "[1, 3, 5]"},
 				{"sequence(DATE '2024-01-30', DATE '2024-02-01')", "[2024-01-30, 2024-01-31, 2024-02-01]"}}},
@@ -48,8 +52,10 @@ func bindSearch(of plan.Type) func(b *Binding) (*plan.Call, error) {
 		c := b.call([]plan.Expr{child, value}, of, child.Nullable() || value.Nullable())
 		t, v := child.Type(), value.Type()
 		if t.Kind != plan.KindArray || v.Kind == plan.KindNull || !t.Elem.EqualIgnoringNull(v) {
-			return nil, mismatch(b, c, "ARRAY_FUNCTION_DIFF_TYPES", "values of "+v.SQL()+" are not looked for in "+t.SQL()+".",
-				"functionName", plan.Quote(b.Def.Name), "dataType", quoted("ARRAY"), "leftType", sqlType(t), "rightType", sqlType(v))
+			return nil, mismatch(b, c, "ARRAY_FUNCTION_DIFF_TYPES",
+				"values of "+v.SQL()+" are not looked for in "+t.SQL()+".",
+				"functionName", plan.Quote(b.Def.Name), "dataType", quoted("ARRAY"), "leftType", sqlType(t),
+				"rightType", sqlType(v))
 		}
 		if !Orderable(v) {
 			return nil, mismatch(b, c, "INVALID_ORDERING_TYPE", v.SQL()+" values cannot be compared.",
@@ -134,7 +140,9 @@ func sortMaker(c *plan.Call, _ *Env) (Kernel, error) {
 		if chunk.Values[uint8](args[1])[i] != 0 {
 			sign = 1
 		}
-		slices.SortStableFunc(rows, func(x, y int32) int { return sign * nullsFirst(order, kid, int(x), kid, int(y)) })
+		slices.SortStableFunc(rows, func(x, y int32) int {
+			return sign * nullsFirst(order, kid, int(x), kid, int(y))
+		})
 		for _, r := range rows {
 			appendAny(out.Kids[0], kid, int(r))
 		}
@@ -263,9 +271,11 @@ func bindSequence(b *Binding) (*plan.Call, error) {
 	good := t.EqualIgnoringNull(args[1].Type()) &&
 		(t.IsIntegral() && step.EqualIgnoringNull(t) || isDatetime(t) && (step.IsInterval() || len(args) == 2))
 	if !good {
-		return nil, mismatch(b, c, "SEQUENCE_WRONG_INPUT_TYPES", "sequence needs two integers, dates or timestamps and a step.",
+		return nil, mismatch(b, c, "SEQUENCE_WRONG_INPUT_TYPES",
+			"sequence needs two integers, dates or timestamps and a step.",
 			"functionName", "`sequence`", "startType", `("TIMESTAMP" or "TIMESTAMP_NTZ" or "DATE")`,
-			"stepType", `("INTERVAL" or "INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND")`, "otherStartType", `"INTEGRAL"`)
+			"stepType", `("INTERVAL" or "INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND")`, "otherStartType",
+			`"INTEGRAL"`)
 	}
 	return c, nil
 }

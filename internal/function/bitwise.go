@@ -30,11 +30,14 @@ func bitwiseDefs() []*Def {
 			func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 				return strconv.AppendUint(dst, uint64(chunk.Values[int64](args[0])[i]), 2), true, nil
 			})), Example{"bin(13)", "1101"}),
-		scalar("hex", "math_funcs", takes(oneOf(exactly(plan.Long), exactly(plan.Binary), str())).gives(plan.String),
+		scalar("hex", "math_funcs", takes(oneOf(exactly(plan.Long), exactly(plan.Binary), str())).
+			gives(plan.String),
 			hexMaker, Example{"hex(17)", "11"}, Example{"hex('Spark')", "537061726B"}),
-		scalar("unhex", "math_funcs", takes(str()).gives(plan.Binary).withNull(always), plain(text(plan.Binary, unhexRow)),
+		scalar("unhex", "math_funcs", takes(str()).gives(plan.Binary).withNull(always),
+			plain(text(plan.Binary, unhexRow)),
 			Example{"hex(unhex('F'))", "0F"}),
-		scalar("conv", "math_funcs", takes(str(), exactly(plan.Int), exactly(plan.Int)).gives(plan.String).withNull(always),
+		scalar("conv", "math_funcs", takes(str(), exactly(plan.Int), exactly(plan.Int)).gives(plan.String).
+			withNull(always),
 			convMaker, Example{"conv('100', 2, 10)", "4"}, Example{"conv(-10, 16, -10)", "-16"}),
 	}
 }

@@ -119,7 +119,8 @@ func canCastNested(from, to plan.Type, mode plan.CastMode) bool {
 	case plan.KindArray:
 		return part(*from.Elem, *to.Elem, from.ContainsNull, to.ContainsNull)
 	case plan.KindMap:
-		return part(*from.Key, *to.Key, false, false) && part(*from.Elem, *to.Elem, from.ContainsNull, to.ContainsNull)
+		return part(*from.Key, *to.Key, false, false) &&
+			part(*from.Elem, *to.Elem, from.ContainsNull, to.ContainsNull)
 	}
 	if len(from.Fields) != len(to.Fields) {
 		return false
@@ -146,7 +147,8 @@ func CheckCast(c *plan.Cast, env *Env) error {
 	if !to.IsAtomic() && to.Kind != plan.KindVariant || c.Implicit {
 		shown = c.Child
 	}
-	args := []string{"sqlExpr", quoted(plan.SQLTextIn(shown, env.Zone)), "srcType", sqlType(from), "targetType", sqlType(to)}
+	args := []string{"sqlExpr", quoted(plan.SQLTextIn(shown, env.Zone)), "srcType", sqlType(from),
+		"targetType", sqlType(to)}
 	condition := "CAST_WITHOUT_SUGGESTION"
 	switch {
 	case mode == plan.CastLegacy:

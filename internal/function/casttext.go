@@ -101,7 +101,8 @@ func (c *caster) parsedDecimal() Kernel {
 			case fault == codec.DecimalNotANum:
 				return nil, invalidInput(s, c.from, c.to)
 			case fault == codec.DecimalTooLarge:
-				return nil, arithmeticError("NUMERIC_OUT_OF_SUPPORTED_RANGE", s+" has more digits than a decimal can have.",
+				return nil, arithmeticError("NUMERIC_OUT_OF_SUPPORTED_RANGE",
+					s+" has more digits than a decimal can have.",
 					"value", s)
 			default:
 				return nil, decimalOverflow(plainText(s), c.to)
@@ -118,7 +119,9 @@ func (c *caster) temporalFromText() Kernel {
 	case plan.KindTimestamp:
 		return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
 			zone := codec.NewOffsets(c.env.Zone)
-			return parsed(c, func(s string) (int64, bool) { return codec.ParseTimestamp(s, zone, c.env.Now) })(args, sel, n)
+			return parsed(c, func(s string) (int64, bool) {
+				return codec.ParseTimestamp(s, zone, c.env.Now)
+			})(args, sel, n)
 		}
 	case plan.KindTimestampNTZ:
 		return parsed(c, func(s string) (int64, bool) { return codec.ParseTimestampNTZ(s, true) })

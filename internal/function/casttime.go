@@ -210,7 +210,8 @@ func (c *caster) toDayTime() Kernel {
 	case plan.KindLong:
 		return dayTimeFrom[int64](c, unit)
 	default:
-		return mapped(c, func(x chunk.Dec) (int64, bool) { return scaledUnits(x, c.from.Scale, unit) }, c.decimalTooLong)
+		return mapped(c, func(x chunk.Dec) (int64, bool) { return scaledUnits(x, c.from.Scale, unit) },
+			c.decimalTooLong)
 	}
 }
 

@@ -165,7 +165,8 @@ func foldTypes(list []plan.Type, env *Env, rule common) (plan.Type, bool) {
 
 func stringPromotion(a, b plan.Type) (plan.Type, bool) {
 	promotable := func(t plan.Type) bool {
-		return t.IsAtomic() && t.Kind != plan.KindBinary && t.Kind != plan.KindBoolean && t.Kind != plan.KindCalendar
+		return t.IsAtomic() && t.Kind != plan.KindBinary && t.Kind != plan.KindBoolean &&
+			t.Kind != plan.KindCalendar
 	}
 	if a.IsString() && promotable(b) || b.IsString() && promotable(a) {
 		return plan.String, true

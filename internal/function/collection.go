@@ -17,21 +17,26 @@ func collectionDefs() []*Def {
 		{Name: "getitem", Hidden: true, Bind: bindGetItem, Kernel: getItem},
 		{Name: "element_at", Group: "collection_funcs", Bind: bindElementAt, Kernel: elementAt(false),
 			Examples: []Example{{"element_at(array(1, 2, 3), -1)", "3"}, {"element_at(map(1, 'a'), 1)", "a"}}},
-		{Name: "try_element_at", Group: "collection_funcs", Bind: nullableBind(bindElementAt), Kernel: elementAt(true),
+		{Name: "try_element_at", Group: "collection_funcs", Bind: nullableBind(bindElementAt),
+			Kernel:   elementAt(true),
 			Examples: []Example{{"try_element_at(array(1), 5)", "NULL"}}},
 		scalar("get", "array_funcs", takes(anyArray(), exactly(plan.Int)).withNull(always).givesType(elementOf),
 			arrayIndex(0, wrap), Example{"get(array(1, 2), 0)", "1"}),
-		{Name: "size", Aliases: []string{"cardinality"}, ShownAsWritten: true, Group: "collection_funcs", Bind: bindSize,
+		{Name: "size", Aliases: []string{"cardinality"}, ShownAsWritten: true, Group: "collection_funcs",
+			Bind:   bindSize,
 			Kernel: sizeMaker, Examples: []Example{{"size(array('b', 'd'))", "2"}, {"size(map('a', 1))", "1"}}},
 		scalar("array_size", "array_funcs", takes(anyArray()).gives(plan.Int), plain(sizes),
 			Example{"array_size(array(1, 2))", "2"}),
 		scalar("array_join", "array_funcs", takes(arrayOf(str()), str(), str()).optional(1).gives(plan.String),
 			plain(arrayJoin), Example{"array_join(array('a', NULL, 'b'), ',', '-')", "a,-,b"}),
-		scalar("slice", "array_funcs", takes(anyArray(), exactly(plan.Int), exactly(plan.Int)).givesFirst(), sliceMaker,
+		scalar("slice", "array_funcs", takes(anyArray(), exactly(plan.Int), exactly(plan.Int)).givesFirst(),
+			sliceMaker,
 			Example{"slice(array(1, 2, 3, 4), 2, 2)", "[2, 3]"}),
-		scalar("flatten", "array_funcs", takes(arrayOfArrays()).givesType(flattened).checkedNull(flattenNull), flattenMaker,
+		scalar("flatten", "array_funcs", takes(arrayOfArrays()).givesType(flattened).checkedNull(flattenNull),
+			flattenMaker,
 			Example{"flatten(array(array(1, 2), array(3)))", "[1, 2, 3]"}),
-		scalar("array_repeat", "array_funcs", takes(anything(), exactly(plan.Int)).givesType(repeated).checkedNull(repeatNull),
+		scalar("array_repeat", "array_funcs",
+			takes(anything(), exactly(plan.Int)).givesType(repeated).checkedNull(repeatNull),
 			repeatMaker, Example{"array_repeat('a', 2)", "[a, a]"}),
 	}
 }
@@ -118,7 +123,8 @@ func bindNamedStruct(b *Binding) (*plan.Call, error) {
 	for i := 0; i < len(b.Args); i += 2 {
 		name, ok := constantText(b.Args[i])
 		if !ok {
-			return nil, mismatch(b, c, "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING", "field names must be string constants.",
+			return nil, mismatch(b, c, "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
+				"field names must be string constants.",
 				"inputExprs", "["+quoted(b.sql(b.Args[i]))+"]")
 		}
 		fields = append(fields, plan.Field{Name: name, Type: b.Args[i+1].Type(), Nullable: b.Args[i+1].Nullable()})
@@ -286,7 +292,8 @@ func bindElementAt(b *Binding) (*plan.Call, error) {
 func elementTypes(b *Binding, c *plan.Call, container string) *plan.Error {
 	l, r := c.Args[0].Type(), c.Args[1].Type()
 	return mismatch(b, c, "MAP_FUNCTION_DIFF_TYPES", "values of "+r.SQL()+" are not looked for in "+l.SQL()+".",
-		"functionName", plan.Quote(b.Def.Name), "dataType", quoted(container), "leftType", sqlType(l), "rightType", sqlType(r))
+		"functionName", plan.Quote(b.Def.Name), "dataType", quoted(container), "leftType", sqlType(l),
+		"rightType", sqlType(r))
 }
 
 func elementNullable(child, key plan.Expr) bool {
@@ -392,7 +399,8 @@ func sliceMaker(c *plan.Call, _ *Env) (Kernel, error) {
 		case start == 0:
 			return invalidParameter("START", "slice", "start", "arrays count from 1, not from 0.")
 		case length < 0:
-			return invalidParameter("LENGTH", "slice", "length", "a length cannot be negative.", "length", itoa(length))
+			return invalidParameter("LENGTH", "slice", "length", "a length cannot be negative.", "length",
+				itoa(length))
 		case start > 0:
 			start += from - 1
 		default:

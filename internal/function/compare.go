@@ -52,7 +52,9 @@ func Compare(t plan.Type) Comparator {
 			return chunk.Values[chunk.Dec](a)[i].Cmp(chunk.Values[chunk.Dec](b)[j])
 		}
 	case plan.KindString, plan.KindChar, plan.KindVarChar, plan.KindBinary:
-		return func(a *chunk.Vector, i int, b *chunk.Vector, j int) int { return bytes.Compare(a.Bytes(i), b.Bytes(j)) }
+		return func(a *chunk.Vector, i int, b *chunk.Vector, j int) int {
+			return bytes.Compare(a.Bytes(i), b.Bytes(j))
+		}
 	case plan.KindArray:
 		return compareArrays(Compare(*t.Elem))
 	case plan.KindStruct:
@@ -66,7 +68,8 @@ func Compare(t plan.Type) Comparator {
 	}
 }
 
-func compareFixed[T uint8 | int8 | int16 | int32 | int64](a *chunk.Vector, i int, b *chunk.Vector, j int) int {
+func compareFixed[T uint8 | int8 | int16 | int32 | int64](a *chunk.Vector, i int, b *chunk.Vector,
+	j int) int {
 	return cmp.Compare(chunk.Values[T](a)[i], chunk.Values[T](b)[j])
 }
 

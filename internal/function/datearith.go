@@ -178,6 +178,7 @@ func (op operator) scaleInterval(b *Binding, l, r plan.Expr) (plan.Expr, error) 
 	if !lt.IsInterval() {
 		return nil, nil
 	}
-	kind := map[plan.Kind]string{plan.KindYearMonth: "months", plan.KindDayTime: "interval", plan.KindCalendar: "calendar"}
+	kind := map[plan.Kind]string{plan.KindYearMonth: "months", plan.KindDayTime: "interval",
+		plan.KindCalendar: "calendar"}
 	return op.timeOp(b, kind[lt.Kind]+" "+op.name, "($1 "+op.name+" $2)", l, r)
 }

@@ -14,7 +14,9 @@ import (
 func dateFieldDefs() []*Def {
 	clock := func(names string, per, of int64, want string) *Def {
 		k := func(c *plan.Call, env *Env) (Kernel, error) {
-			return localKernel(c, env, plan.Int, func(local int64) int32 { return int32(floorMod(local, of) / per) }), nil
+			return localKernel(c, env, plan.Int, func(local int64) int32 {
+				return int32(floorMod(local, of) / per)
+			}), nil
 		}
 		return scalar(names, "datetime_funcs", takes(timestamps()).gives(plan.Int), k,
 			Example{names + "(TIMESTAMP '2024-02-29 12:34:56')", want})
@@ -26,7 +28,8 @@ func dateFieldDefs() []*Def {
 		dayField("weekday", weekdayOf, "3"), dayField("dayofyear", dayOfYear, "60"),
 		dayField("weekofyear", weekOf, "9"),
 		dayField("iso year", isoYear, "").hide(),
-		clock("hour", 3_600e6, microsPerDay, "12"), clock("minute", 60e6, 3_600e6, "34"), clock("second", 1e6, 60e6, "56"),
+		clock("hour", 3_600e6, microsPerDay, "12"), clock("minute", 60e6, 3_600e6, "34"),
+		clock("second", 1e6, 60e6, "56"),
 		{Name: "second fraction", Hidden: true, Bind: takes(timestamps()).gives(plan.Decimal(8, 6)).bind,
 			Kernel: func(c *plan.Call, env *Env) (Kernel, error) {
 				return localKernel(c, env, c.Of, func(local int64) chunk.Dec {
@@ -35,15 +38,30 @@ func dateFieldDefs() []*Def {
 			}},
 		nameField("dayname", func(d int32) string { return dayNames[weekdayOf(d)] }, "Thu"),
 		nameField("monthname", func(d int32) string { return monthNames[monthOf(d)-1] }, "Feb"),
-		short("extract", "datetime_funcs", bindExtract("extract($1 FROM $2)"), Example{"extract(YEAR FROM DATE '2024-02-29')", "2024"}),
-		short("date_part", "datetime_funcs", bindExtract("date_part($1, $2)"), Example{"date_part('MONTH', DATE '2024-02-29')", "2"}),
-		short("datepart", "datetime_funcs", bindExtract("datepart($1 FROM $2)"), Example{"datepart('DAY', DATE '2024-02-29')", "29"}),
-		intervalField("interval years", plan.Int, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Months) / 12) }),
-		intervalField("interval months", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Months) % 12) }),
-		intervalField("interval days", plan.Int, func(x plan.Interval) chunk.Dec { return dec64(int64(x.Days) + x.Micros/microsPerDay) }),
-		intervalField("interval hours", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(x.Micros % microsPerDay / 3_600e6) }),
-		intervalField("interval minutes", plan.Byte, func(x plan.Interval) chunk.Dec { return dec64(x.Micros / 60e6 % 60) }),
-		intervalField("interval seconds", plan.Decimal(8, 6), func(x plan.Interval) chunk.Dec { return dec64(x.Micros % 60e6) }),
+		short("extract", "datetime_funcs", bindExtract("extract($1 FROM $2)"),
+			Example{"extract(YEAR FROM DATE '2024-02-29')", "2024"}),
+		short("date_part", "datetime_funcs", bindExtract("date_part($1, $2)"),
+			Example{"date_part('MONTH', DATE '2024-02-29')", "2"}),
+		short("datepart", "datetime_funcs", bindExtract("datepart($1 FROM $2)"),
+			Example{"datepart('DAY', DATE '2024-02-29')", "29"}),
+		intervalField("interval years", plan.Int, func(x plan.Interval) chunk.Dec {
+			return dec64(int64(x.Months) / 12)
+		}),
+		intervalField("interval months", plan.Byte, func(x plan.Interval) chunk.Dec {
+			return dec64(int64(x.Months) % 12)
+		}),
+		intervalField("interval days", plan.Int, func(x plan.Interval) chunk.Dec {
+			return dec64(int64(x.Days) + x.Micros/microsPerDay)
+		}),
+		intervalField("interval hours", plan.Byte, func(x plan.Interval) chunk.Dec {
+			return dec64(x.Micros % microsPerDay / 3_600e6)
+		}),
+		intervalField("interval minutes", plan.Byte, func(x plan.Interval) chunk.Dec {
+			return dec64(x.Micros / 60e6 % 60)
+		}),
+		intervalField("interval seconds", plan.Decimal(8, 6), func(x plan.Interval) chunk.Dec {
+			return dec64(x.Micros % 60e6)
+		}),
 	}
 }
 
@@ -128,7 +146,8 @@ func localKernel[R chunk.Fixed](c *plan.Call, env *Env, t plan.Type, of func(loc
 
 // intervalField takes a part out of an interval of any kind.
 func intervalField(name string, t plan.Type, of func(x plan.Interval) chunk.Dec) *Def {
-	s := takes(oneOf(interval(plan.KindCalendar), interval(plan.KindDayTime), interval(plan.KindYearMonth))).gives(t)
+	s := takes(oneOf(interval(plan.KindCalendar), interval(plan.KindDayTime),
+		interval(plan.KindYearMonth))).gives(t)
 	return hidden(name, s, func(c *plan.Call, _ *Env) (Kernel, error) {
 		part := spanPart
 		if c.Args[0].Type().Kind == plan.KindYearMonth {
@@ -137,9 +156,13 @@ func intervalField(name string, t plan.Type, of func(x plan.Interval) chunk.Dec)
 		at := func(args []*chunk.Vector, i int) int64 { return int64(of(part(args[0], i)).LowBits()) }
 		switch t.Kind {
 		case plan.KindByte:
-			return fixed(t, func(args []*chunk.Vector, i int) (int8, bool, error) { return int8(at(args, i)), true, nil }), nil
+			return fixed(t, func(args []*chunk.Vector, i int) (int8, bool, error) {
+				return int8(at(args, i)), true, nil
+			}), nil
 		case plan.KindInt:
-			return fixed(t, func(args []*chunk.Vector, i int) (int32, bool, error) { return int32(at(args, i)), true, nil }), nil
+			return fixed(t, func(args []*chunk.Vector, i int) (int32, bool, error) {
+				return int32(at(args, i)), true, nil
+			}), nil
 		default:
 			return fixed(t, func(args []*chunk.Vector, i int) (chunk.Dec, bool, error) {
 				return of(part(args[0], i)), true, nil

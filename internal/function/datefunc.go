@@ -13,7 +13,8 @@ import (
 func dateDefs() []*Def {
 	date, ts := exactly(plan.Date), exactly(plan.Timestamp)
 	return []*Def{
-		scalar("add_months", "datetime_funcs", takes(date, exactly(plan.Int)).gives(plan.Date), plain(addMonthsKernel),
+		scalar("add_months", "datetime_funcs", takes(date, exactly(plan.Int)).gives(plan.Date),
+			plain(addMonthsKernel),
 			Example{"add_months(DATE '2024-01-31', 1)", "2024-02-29"}),
 		scalar("last_day", "datetime_funcs", takes(date).gives(plan.Date), plain(lastDay),
 			Example{"last_day(DATE '2024-02-10')", "2024-02-29"}),
@@ -28,12 +29,15 @@ func dateDefs() []*Def {
 			Example{"months_between(TIMESTAMP '1997-02-28 10:30:00', DATE '1996-10-30')", "3.94959677"}),
 		scalar("trunc", "datetime_funcs", takes(date, str()).gives(plan.Date).withNull(always), plain(truncDate),
 			Example{"trunc(DATE '2024-08-15', 'MM')", "2024-08-01"}),
-		scalar("date_trunc", "datetime_funcs", takes(str(), ts).gives(plan.Timestamp).withNull(always), truncTimestamp,
+		scalar("date_trunc", "datetime_funcs", takes(str(), ts).gives(plan.Timestamp).withNull(always),
+			truncTimestamp,
 			Example{"date_trunc('HOUR', TIMESTAMP '2024-08-15 10:11:12')", "2024-08-15 10:00:00"}),
-		shiftZone("from_utc_timestamp", false, Example{"from_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
-			"2024-08-31 09:00:00"}),
-		shiftZone("to_utc_timestamp", true, Example{"to_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
-			"2024-08-30 15:00:00"}),
+		shiftZone("from_utc_timestamp", false,
+			Example{"from_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
+				"2024-08-31 09:00:00"}),
+		shiftZone("to_utc_timestamp", true,
+			Example{"to_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
+				"2024-08-30 15:00:00"}),
 		scalar("timestampadd", "datetime_funcs", takes(str(), exactly(plan.Long), timestamps()).
 			givesType(func(args []plan.Expr) plan.Type { return args[2].Type() }), timestampAdd,
 			Example{"timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00"}),
@@ -137,7 +141,8 @@ var truncDate = fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool,
 })
 
 // clockUnits are the µs in the units shorter than a day.
-var clockUnits = map[string]int64{"hour": 3_600e6, "minute": 60e6, "second": 1e6, "millisecond": 1e3, "microsecond": 1}
+var clockUnits = map[string]int64{"hour": 3_600e6, "minute": 60e6, "second": 1e6, "millisecond": 1e3,
+	"microsecond": 1}
 
 func truncTimestamp(_ *plan.Call, env *Env) (Kernel, error) {
 	return zoned(env, func(zone *codec.Offsets) Kernel {

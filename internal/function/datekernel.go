@@ -20,7 +20,8 @@ func intervalDefs() []*Def {
 	defs := []*Def{
 		hidden("date + days", takes(date, dayTime).expecting().gives(plan.Date), plain(datePlusDays)),
 		hidden("date + months", takes(date, months).expecting().gives(plan.Date), plain(datePlusMonths)),
-		hidden("date + interval", takes(date, interval(plan.KindCalendar)).expecting().gives(plan.Date), datePlusInterval),
+		hidden("date + interval", takes(date, interval(plan.KindCalendar)).expecting().gives(plan.Date),
+			datePlusInterval),
 		hidden("timestamp + months", takes(moment, months).expecting().givesFirst(), timestampPlus(monthsPart)),
 		hidden("timestamp + interval", takes(moment, spans).expecting().givesFirst(), timestampPlus(spanPart)),
 		hidden("date - date", takes(date, date).expecting().gives(dayInterval()), plain(dateMinusDate)),

@@ -31,11 +31,13 @@ func overflow(what, try string) *plan.Error {
 }
 
 func divideByZero() *plan.Error {
-	return arithmeticError("DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL instead.", "config", ansiConfig)
+	return arithmeticError("DIVIDE_BY_ZERO", "division by zero; try_divide gives NULL instead.", "config",
+		ansiConfig)
 }
 
 func remainderByZero() *plan.Error {
-	return arithmeticError("REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL instead.", "config", ansiConfig)
+	return arithmeticError("REMAINDER_BY_ZERO", "remainder by zero; try_mod gives NULL instead.", "config",
+		ansiConfig)
 }
 
 // castOverflow says that a value is outside the range of a cast's target.

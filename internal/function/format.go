@@ -17,9 +17,12 @@ import (
 func formatDefs() []*Def {
 	numbers := takes(numeric(), oneOf(exactly(plan.Int), str())).gives(plan.String).withNull(always)
 	return []*Def{
-		{Name: "format_string", Aliases: []string{"printf"}, ShownAsWritten: true, Group: "string_funcs", Bind: bindFormat,
-			Kernel: formatMaker, Examples: []Example{{"format_string('Hello World %d %s', 100, 'days')", "Hello World 100 days"}}},
-		scalar("format_number", "string_funcs", numbers, numberFormat, Example{"format_number(12332.123456, 4)", "12,332.1235"}),
+		{Name: "format_string", Aliases: []string{"printf"}, ShownAsWritten: true, Group: "string_funcs",
+			Bind:   bindFormat,
+			Kernel: formatMaker, Examples: []Example{{"format_string('Hello World %d %s', 100, 'days')",
+				"Hello World 100 days"}}},
+		scalar("format_number", "string_funcs", numbers, numberFormat,
+			Example{"format_number(12332.123456, 4)", "12,332.1235"}),
 	}
 }
 

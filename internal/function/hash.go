@@ -23,11 +23,14 @@ func hashDefs() []*Def {
 			Examples: []Example{{"hash('Spark', array(123), 2)", "-1321691492"}}},
 		{Name: "xxhash64", Group: "hash_funcs", Bind: bindHash(plan.Long), Kernel: xxhashMaker,
 			Examples: []Example{{"xxhash64('Spark', array(123), 2)", "5602566077635097486"}}},
-		scalar("md5", "hash_funcs", digest, plain(digestKernel(func(b []byte) []byte { s := md5.Sum(b); return s[:] })),
+		scalar("md5", "hash_funcs", digest,
+			plain(digestKernel(func(b []byte) []byte { s := md5.Sum(b); return s[:] })),
 			Example{"md5('Spark')", "8cde774d6f7333752ed72cacddb05126"}),
-		scalar("sha1 sha", "hash_funcs", digest, plain(digestKernel(func(b []byte) []byte { s := sha1.Sum(b); return s[:] })),
+		scalar("sha1 sha", "hash_funcs", digest,
+			plain(digestKernel(func(b []byte) []byte { s := sha1.Sum(b); return s[:] })),
 			Example{"sha1('Spark')", "85f5955f4b27a9a4c2aab6ffe5d7189fc298b92c"}).asWritten(),
-		scalar("sha2", "hash_funcs", takes(exactly(plan.Binary), exactly(plan.Int)).gives(plan.String).withNull(always),
+		scalar("sha2", "hash_funcs", takes(exactly(plan.Binary), exactly(plan.Int)).gives(plan.String).
+			withNull(always),
 			plain(text(plan.String, sha2Row)),
 			Example{"sha2('Spark', 256)", "529bc3b07127ecb7e53a4dcf1991d9152c24537d919178022b2c42657f79a26b"}),
 		scalar("crc32", "hash_funcs", takes(exactly(plan.Binary)).gives(plan.Long), plain(fixed(plan.Long,
@@ -74,7 +77,8 @@ func bindHash(of plan.Type) func(b *Binding) (*plan.Call, error) {
 		c := b.call(b.Args, of, false)
 		for _, a := range b.Args {
 			if hasMap(a.Type()) && b.Env.conf("spark.sql.legacy.allowHashOnMapType") != "true" {
-				return nil, mismatch(b, c, "HASH_MAP_TYPE", "maps have no hash: equal ones may be written in other orders.",
+				return nil, mismatch(b, c, "HASH_MAP_TYPE",
+					"maps have no hash: equal ones may be written in other orders.",
 					"functionName", plan.Quote(b.Def.Name))
 			}
 		}

@@ -47,11 +47,13 @@ func anything() input {
 }
 
 func numeric() input {
-	return input{text: quoted("NUMERIC"), accepts: plan.Type.IsNumeric, concrete: plan.Double, family: familyNumeric}
+	return input{text: quoted("NUMERIC"), accepts: plan.Type.IsNumeric, concrete: plan.Double,
+		family: familyNumeric}
 }
 
 func integral() input {
-	return input{text: quoted("INTEGRAL"), accepts: plan.Type.IsIntegral, concrete: plan.Int, family: familyIntegral}
+	return input{text: quoted("INTEGRAL"), accepts: plan.Type.IsIntegral, concrete: plan.Int,
+		family: familyIntegral}
 }
 
 func decimals() input {
@@ -112,16 +114,19 @@ func arrayOf(elem input) input {
 func interval(k plan.Kind) input {
 	switch k {
 	case plan.KindDayTime:
-		return input{text: quoted("INTERVAL DAY TO SECOND"), accepts: ofKind(k), concrete: plan.DayTime, family: familyOther}
+		return input{text: quoted("INTERVAL DAY TO SECOND"), accepts: ofKind(k), concrete: plan.DayTime,
+			family: familyOther}
 	case plan.KindYearMonth:
-		return input{text: quoted("INTERVAL YEAR TO MONTH"), accepts: ofKind(k), concrete: plan.YearMonth, family: familyOther}
+		return input{text: quoted("INTERVAL YEAR TO MONTH"), accepts: ofKind(k), concrete: plan.YearMonth,
+			family: familyOther}
 	default:
 		return exactly(plan.Calendar)
 	}
 }
 
 func ansiIntervals() input {
-	return input{text: quoted("ANSI INTERVAL"), family: familyOther, concrete: plan.DayTime, accepts: isANSIInterval}
+	return input{text: quoted("ANSI INTERVAL"), family: familyOther, concrete: plan.DayTime,
+		accepts: isANSIInterval}
 }
 
 func isANSIInterval(t plan.Type) bool {
@@ -152,7 +157,8 @@ func oneOf(options ...input) input {
 
 // numericOrInterval is what + and abs take.
 func numericOrInterval() input {
-	return oneOf(numeric(), interval(plan.KindDayTime), interval(plan.KindYearMonth), interval(plan.KindCalendar))
+	return oneOf(numeric(), interval(plan.KindDayTime), interval(plan.KindYearMonth),
+		interval(plan.KindCalendar))
 }
 
 // types is a list of inputs of single types.

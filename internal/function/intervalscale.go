@@ -79,7 +79,8 @@ func scaleCalendar(divide bool) maker {
 					return x, false, nil
 				}
 				if by == 0 {
-					return x, false, arithmeticError("INTERVAL_DIVIDED_BY_ZERO", "an interval is divided by zero.").At(c.Origin)
+					return x, false, arithmeticError("INTERVAL_DIVIDED_BY_ZERO", "an interval is divided by zero.").
+						At(c.Origin)
 				}
 				scale = func(v float64) float64 { return v / by }
 			}

@@ -65,7 +65,8 @@ func unmatchedInterval(s string, t plan.Type) *plan.Error {
 	if t.Kind == plan.KindDayTime {
 		condition, name = condition+"_WITH_NOTICE", "day-time"
 	}
-	return plan.NewError(plan.ClassIllegal, condition, sqlString(s)+" is not an interval of the form "+formats+".",
+	return plan.NewError(plan.ClassIllegal, condition,
+		sqlString(s)+" is not an interval of the form "+formats+".",
 		"input", s, "intervalStr", name, "supportedFormat", formats, "typeName", t.Simple())
 }
 

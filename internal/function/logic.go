@@ -18,7 +18,9 @@ func logicDefs() []*Def {
 			Examples: []Example{{"CASE WHEN 1 > 2 THEN 'a' WHEN 2 > 1 THEN 'b' END", "b"}}},
 		{Name: "coalesce", Group: "conditional_funcs", Lazy: true, Bind: bindCoalesce,
 			Examples: []Example{{"coalesce(NULL, 1, 2)", "1"}}},
-		short("nvl ifnull", "conditional_funcs", func(b *Binding) (plan.Expr, error) { return b.onto("coalesce", 2, 2) },
+		short("nvl ifnull", "conditional_funcs", func(b *Binding) (plan.Expr, error) {
+			return b.onto("coalesce", 2, 2)
+		},
 			Example{"nvl(NULL, 'a')", "a"}, Example{"ifnull(NULL, 1)", "1"}).asWritten(),
 		short("nvl2", "conditional_funcs", bindNvl2, Example{"nvl2(NULL, 2, 1)", "1"}),
 		short("nullif", "conditional_funcs", bindNullif, Example{"nullif(2, 2)", "NULL"}),
@@ -86,7 +88,8 @@ func bindIf(b *Binding) (*plan.Call, error) {
 }
 
 // agree casts arguments to their common type, if there is one.
-func (b *Binding) agree(args []plan.Expr, rule func(list []plan.Type, env *Env) (plan.Type, bool)) ([]plan.Expr, bool) {
+func (b *Binding) agree(args []plan.Expr,
+	rule func(list []plan.Type, env *Env) (plan.Type, bool)) ([]plan.Expr, bool) {
 	if len(args) == 0 || sameTypes(args) {
 		return args, true
 	}

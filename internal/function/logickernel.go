@@ -14,6 +14,17 @@ func notKernel(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) 
 	return out.Vector, nil
 }
 
+// largest is the argument with the largest value of row i by sign*order, nil when all are NULL.
+func largest(args []*chunk.Vector, i, sign int, order Comparator) *chunk.Vector {
+	var best *chunk.Vector
+	for _, a := range args {
+		if !a.IsNull(i) && (best == nil || sign*order(a, i, best, i) > 0) {
+			best = a
+		}
+	}
+	return best
+}
+
 // greatestKernel picks the greatest (sign 1) or the least (sign -1) of the
 // arguments that are not NULL.
 func greatestKernel(sign int) maker {
@@ -22,14 +33,8 @@ func greatestKernel(sign int) maker {
 		return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
 			out := newAppender(c.Of, n)
 			for _, i := range picked(sel, n) {
-				var best *chunk.Vector
-				for _, a := range args {
-					if !a.IsNull(int(i)) && (best == nil || sign*order(a, int(i), best, int(i)) > 0) {
-						best = a
-					}
-				}
-				if best != nil {
-					out.skipTo(int(i)).AppendFrom(best, int(i))
+				if from := largest(args, int(i), sign, order); from != nil {
+					out.skipTo(int(i)).AppendFrom(from, int(i))
 				}
 			}
 			return out.skipTo(n), nil

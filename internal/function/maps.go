@@ -9,11 +9,14 @@ import (
 // mapDefs build maps and take them apart, and the functions that yield rows.
 func mapDefs() []*Def {
 	keys := func(args []plan.Expr) plan.Type { return plan.Array(*args[0].Type().Key, false) }
-	values := func(args []plan.Expr) plan.Type { return plan.Array(*args[0].Type().Elem, args[0].Type().ContainsNull) }
+	values := func(args []plan.Expr) plan.Type {
+		return plan.Array(*args[0].Type().Elem, args[0].Type().ContainsNull)
+	}
 	return []*Def{
 		{Name: "map", Group: "map_funcs", Bind: bindMap, Kernel: mapMaker,
 			Examples: []Example{{"map(1.0, '2', 3.0, '4')", "{1.0 -> 2, 3.0 -> 4}"}}},
-		scalar("map_keys", "map_funcs", takes(anyMap()).givesType(keys), mapPart(0), Example{"map_keys(map(1, 'a', 2, 'b'))", "[1, 2]"}),
+		scalar("map_keys", "map_funcs", takes(anyMap()).givesType(keys), mapPart(0),
+			Example{"map_keys(map(1, 'a', 2, 'b'))", "[1, 2]"}),
 		scalar("map_values", "map_funcs", takes(anyMap()).givesType(values), mapPart(1),
 			Example{"map_values(map(1, 'a', 2, 'b'))", "[a, b]"}),
 		scalar("map_entries", "map_funcs", takes(anyMap()).givesType(entriesType), entriesMaker,
@@ -152,7 +155,8 @@ func mapPart(part int) maker {
 	return func(c *plan.Call, _ *Env) (Kernel, error) {
 		return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
 			m := args[0]
-			return &chunk.Vector{Type: c.Of, Len: n, Valid: m.Valid, Offsets: m.Offsets, Kids: m.Kids[part : part+1]}, nil
+			return &chunk.Vector{Type: c.Of, Len: n, Valid: m.Valid, Offsets: m.Offsets,
+				Kids: m.Kids[part : part+1]}, nil
 		}, nil
 	}
 }
@@ -167,7 +171,8 @@ func entriesMaker(c *plan.Call, _ *Env) (Kernel, error) {
 	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
 		m := args[0]
 		entries := &chunk.Vector{Type: *c.Of.Elem, Len: m.Kids[0].Len, Kids: m.Kids}
-		return &chunk.Vector{Type: c.Of, Len: n, Valid: m.Valid, Offsets: m.Offsets, Kids: []*chunk.Vector{entries}}, nil
+		return &chunk.Vector{Type: c.Of, Len: n, Valid: m.Valid, Offsets: m.Offsets,
+			Kids: []*chunk.Vector{entries}}, nil
 	}, nil
 }
 
@@ -232,5 +237,6 @@ func generated(name string, t plan.Type, outer bool) plan.Type {
 		return plan.Struct(append(fields, plan.Field{Name: "key", Type: *t.Key, Nullable: outer},
 			plan.Field{Name: "value", Type: *t.Elem, Nullable: t.ContainsNull || outer})...)
 	}
-	return plan.Struct(append(fields, plan.Field{Name: "col", Type: *t.Elem, Nullable: t.ContainsNull || outer})...)
+	return plan.Struct(append(fields, plan.Field{Name: "col", Type: *t.Elem, Nullable: t.ContainsNull ||
+		outer})...)
 }

@@ -120,7 +120,8 @@ func unaryFn(names string, fn func(float64) float64, examples ...Example) *Def {
 		}
 		return out.Vector, nil
 	}
-	d := scalar(names, "math_funcs", takes(exactly(plan.Double)).gives(plan.Double).withNull(always), plain(k), examples...)
+	d := scalar(names, "math_funcs", takes(exactly(plan.Double)).gives(plan.Double).withNull(always),
+		plain(k), examples...)
 	d.ShownAsWritten = true
 	if name := d.Name; name != "ln" && name != "rint" {
 		d.Shown = strings.ToUpper(name)
@@ -132,7 +133,8 @@ func pairFn(names string, fn func(x, y float64) float64, examples ...Example) *D
 	k := fixed(plan.Double, func(args []*chunk.Vector, i int) (float64, bool, error) {
 		return fn(chunk.Values[float64](args[0])[i], chunk.Values[float64](args[1])[i]), true, nil
 	})
-	d := scalar(names, "math_funcs", takes(exactly(plan.Double), exactly(plan.Double)).gives(plan.Double), plain(k),
+	d := scalar(names, "math_funcs", takes(exactly(plan.Double), exactly(plan.Double)).gives(plan.Double),
+		plain(k),
 		examples...)
 	d.Shown = strings.ToUpper(d.Name)
 	return d.asWritten()
@@ -160,7 +162,8 @@ func bindLog(b *Binding) (plan.Expr, error) {
 		args = []plan.Expr{base, args[0]}
 	}
 	d := known("log base")
-	return asExpr(d.Bind(&Binding{Def: d, Name: "log", Args: args, Origin: b.Origin, Env: b.Env, Text: "LOG($*)"}))
+	return asExpr(d.Bind(&Binding{Def: d, Name: "log", Args: args, Origin: b.Origin, Env: b.Env,
+		Text: "LOG($*)"}))
 }
 
 var logBase = fixed(plan.Double, func(args []*chunk.Vector, i int) (float64, bool, error) {

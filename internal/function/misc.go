@@ -31,12 +31,16 @@ func miscDefs() []*Def {
 			return SparkVersion
 		}),
 		asked("current_catalog", ConfCatalog, nil), asked("current_user user session_user", ConfUser, nil),
-		asked("current_schema current_database", ConfSchema, nil).plainly(), asked("input_file_name", "", func(*Env) string { return "" }),
+		asked("current_schema current_database", ConfSchema, nil).plainly(),
+		asked("input_file_name", "", func(*Env) string { return "" }),
 		{Name: "raise_error", Group: "misc_funcs", Bind: takes(str()).gives(plan.Null).withNull(always).bind,
 			Kernel: plain(raiseError), Volatile: true},
-		{Name: "assert_true", Group: "misc_funcs", Rewrite: bindAssert, Examples: []Example{{"assert_true(0 < 1)", "NULL"}}},
-		scalar("rand random", "math_funcs", seed, randMaker, Example{"rand(0)", "0.7604953758285915"}).volatile().asWritten(),
-		scalar("uuid", "misc_funcs", nothing(plan.String), plain(uuidKernel), Example{"length(uuid())", "36"}).volatile(),
+		{Name: "assert_true", Group: "misc_funcs", Rewrite: bindAssert,
+			Examples: []Example{{"assert_true(0 < 1)", "NULL"}}},
+		scalar("rand random", "math_funcs", seed, randMaker, Example{"rand(0)", "0.7604953758285915"}).
+			volatile().asWritten(),
+		scalar("uuid", "misc_funcs", nothing(plan.String), plain(uuidKernel), Example{"length(uuid())", "36"}).
+			volatile(),
 		{Name: "monotonically_increasing_id", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Long).bind},
 		{Name: "spark_partition_id", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Int).bind},
 	}

@@ -211,8 +211,8 @@ func (t *table) vectors() map[plan.ExprID]*chunk.Vector {
 	return cols
 }
 
-const fiveRows = "FROM VALUES (1, 'a', 10, 1.5D, 2.50), (2, 'a', NULL, -0.5D, 1.25), (3, 'b', 30, NULL, NULL), " +
-	"(4, 'b', 20, 4.0D, 10.00), (5, NULL, 20, 2.25D, 0.01) AS t(id, k, i, d, m)"
+const fiveRows = "FROM VALUES (1, 'a', 10, 1.5D, 2.50), (2, 'a', NULL, -0.5D, 1.25), " +
+	"(3, 'b', 30, NULL, NULL), (4, 'b', 20, 4.0D, 10.00), (5, NULL, 20, 2.25D, 0.01) AS t(id, k, i, d, m)"
 
 func tableOf(tail string) (*table, error) {
 	col := func(name string, t plan.Type, null bool) plan.Field {
@@ -237,7 +237,8 @@ func tableOf(tail string) (*table, error) {
 		}
 		return newTable(five, nil, nil, 1), nil
 	case "FROM VALUES (CAST(NULL AS INT)), (NULL) AS t(i)":
-		return newTable(plan.Struct(plan.Col("i", plan.Int)), [][]plan.Value{{nil}, {nil}}, make([]int32, 2), 1), nil
+		return newTable(plan.Struct(plan.Col("i", plan.Int)), [][]plan.Value{{nil}, {nil}},
+			make([]int32, 2), 1), nil
 	default:
 		return nil, fmt.Errorf("the test has no rows for %s", tail)
 	}
@@ -261,7 +262,8 @@ func sameError(r *recorded, err error) error {
 		return fmt.Errorf("no error but %v, not %s", err, want.Condition)
 	}
 	if got.Condition != want.Condition || got.State != want.SQLState && want.SQLState != "" {
-		return fmt.Errorf("%s (%s) instead of %s (%s): %v", got.Condition, got.State, want.Condition, want.SQLState, got)
+		return fmt.Errorf("%s (%s) instead of %s (%s): %v", got.Condition, got.State, want.Condition,
+			want.SQLState, got)
 	}
 	for k, v := range want.Args {
 		if got.Args[k] != v && !prose[k] {
@@ -333,7 +335,8 @@ func sameRows(r *recorded, vec *chunk.Vector, env *function.Env) error {
 
 // escapeShown is what show does to a cell.
 func escapeShown(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`, "\f", `\f`, "\b", `\b`, "\v", `\v`, "\a", `\a`).Replace(s)
+	return strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`, "\f", `\f`, "\b", `\b`, "\v", `\v`, "\a",
+		`\a`).Replace(s)
 }
 
 func sameValue(v *chunk.Vector, i int, want any, approx bool) error {
@@ -358,7 +361,8 @@ func sameValue(v *chunk.Vector, i int, want any, approx bool) error {
 			}
 		}
 		return nil
-	case plan.KindMap, plan.KindStruct, plan.KindVariant, plan.KindDate, plan.KindTimestamp, plan.KindTimestampNTZ,
+	case plan.KindMap, plan.KindStruct, plan.KindVariant, plan.KindDate, plan.KindTimestamp,
+		plan.KindTimestampNTZ,
 		plan.KindTime, plan.KindYearMonth:
 		return nil // what show prints tells enough
 	case plan.KindDayTime:

@@ -15,22 +15,30 @@ func regexDefs() []*Def {
 	grouped := takes(str(), str(), exactly(plan.Int)).defaults(one)
 	return []*Def{
 		{Name: "rlike", Aliases: []string{"regexp", "regexp_like"}, Group: "predicate_funcs", Bind: bindRlike,
-			Kernel: rlikeMaker, Examples: []Example{{"'Spark' RLIKE '^Sp.*k$'", "true"}, {"regexp_like('Spark', 'x')", "false"}}},
+			Kernel: rlikeMaker, Examples: []Example{{"'Spark' RLIKE '^Sp.*k$'", "true"},
+				{"regexp_like('Spark', 'x')", "false"}}},
 		scalar("regexp_extract", "string_funcs", grouped.gives(plan.String), extractMaker,
 			Example{"regexp_extract('100-200', '(\\\\d+)-(\\\\d+)', 1)", "100"}),
 		scalar("regexp_extract_all", "string_funcs", grouped.gives(plan.Array(plan.String, true)), extractAllMaker,
 			Example{"regexp_extract_all('100-200, 300-400', '(\\\\d+)-(\\\\d+)', 1)", "[100, 300]"}),
-		scalar("regexp_replace", "string_funcs", takes(str(), str(), str(), exactly(plan.Int)).defaults(one).gives(plan.String).
-			checked(positivePosition), replaceMaker, Example{"regexp_replace('100-200', '(\\\\d+)', 'num')", "num-num"}),
+		scalar("regexp_replace", "string_funcs",
+			takes(str(), str(), str(), exactly(plan.Int)).defaults(one).gives(plan.String).
+				checked(positivePosition), replaceMaker,
+			Example{"regexp_replace('100-200', '(\\\\d+)', 'num')", "num-num"}),
 		scalar("regexp_count", "string_funcs", takes(str(), str()).gives(plan.Int), countMaker,
 			Example{"regexp_count('Steven Jones and Stephen Smith', 'Ste(v|ph)en')", "2"}),
-		scalar("regexp_instr", "string_funcs", takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(0), plan.Int)).
-			gives(plan.Int), instrMaker, Example{"regexp_instr('user@spark.apache.org', '@[^.]*')", "5"}),
-		scalar("regexp_substr", "string_funcs", takes(str(), str()).gives(plan.String).withNull(always), substrMaker,
+		scalar("regexp_instr", "string_funcs",
+			takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(0), plan.Int)).
+				gives(plan.Int), instrMaker, Example{"regexp_instr('user@spark.apache.org', '@[^.]*')", "5"}),
+		scalar("regexp_substr", "string_funcs", takes(str(), str()).gives(plan.String).withNull(always),
+			substrMaker,
 			Example{"regexp_substr('Steven Jones', 'Ste(v|ph)en')", "Steven"}),
-		scalar("split", "string_funcs", takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(-1), plan.Int)).
-			gives(plan.Array(plan.String, false)), splitMaker, Example{"split('oneAtwoBthreeC', '[ABC]')", "[one, two, three, ]"}),
-		likeDef("like", Example{"'Spark' LIKE '_park'", "true"}), likeDef("ilike", Example{"'Spark' ILIKE '_PARK'", "true"}),
+		scalar("split", "string_funcs", takes(str(), str(), exactly(plan.Int)).
+			defaults(plan.Lit(int64(-1), plan.Int)).
+			gives(plan.Array(plan.String, false)), splitMaker,
+			Example{"split('oneAtwoBthreeC', '[ABC]')", "[one, two, three, ]"}),
+		likeDef("like", Example{"'Spark' LIKE '_park'", "true"}),
+		likeDef("ilike", Example{"'Spark' ILIKE '_PARK'", "true"}),
 	}
 }
 
@@ -211,7 +219,8 @@ func replaceMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return ok
 			})
 			if err == nil && !ok {
-				err = runtimeError("INVALID_REGEXP_REPLACE", sqlString(with)+" is no replacement for "+sqlString(p.Source())+".",
+				err = runtimeError("INVALID_REGEXP_REPLACE",
+					sqlString(with)+" is no replacement for "+sqlString(p.Source())+".",
 					"source", s, "pattern", p.Source(), "replacement", with, "position", itoa(pos))
 			}
 			return append(dst, s[done:]...), true, err

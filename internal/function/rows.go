@@ -136,7 +136,8 @@ func (a *appender) skipTo(i int) *chunk.Vector {
 
 // fixed is a kernel that maps the valid rows of fixed-width arguments one by
 // one. The function is called for those rows only; ok false gives NULL.
-func fixed[R chunk.Fixed](t plan.Type, row func(args []*chunk.Vector, i int) (r R, ok bool, err error)) Kernel {
+func fixed[R chunk.Fixed](t plan.Type,
+	row func(args []*chunk.Vector, i int) (r R, ok bool, err error)) Kernel {
 	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
 		valid := validOf(args, n)
 		out := newColumn(t, n, valid)

@@ -13,7 +13,8 @@ import (
 
 // stringBuildDefs make strings of others.
 func stringBuildDefs() []*Def {
-	overlay := takes(oneOf(str(), exactly(plan.Binary)), oneOf(str(), exactly(plan.Binary)), exactly(plan.Int), exactly(plan.Int)).
+	overlay := takes(oneOf(str(), exactly(plan.Binary)), oneOf(str(), exactly(plan.Binary)),
+		exactly(plan.Int), exactly(plan.Int)).
 		defaults(plan.Lit(int64(-1), plan.Int)).givesFirst()
 	return []*Def{
 		{Name: "concat", Aliases: []string{"||"}, Group: "collection_funcs", Bind: bindConcat, Kernel: concatMaker,
@@ -34,21 +35,28 @@ func stringBuildDefs() []*Def {
 			func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 				return append(dst, bytes.Repeat([]byte(" "), max(0, int(chunk.Values[int32](args[0])[i])))...), true, nil
 			})), Example{"concat(space(2), '1')", "  1"}),
-		scalar("reverse", "collection_funcs", takes(oneOf(anyArray(), str(), exactly(plan.Binary))).givesFirst(), reverseMaker,
+		scalar("reverse", "collection_funcs", takes(oneOf(anyArray(), str(), exactly(plan.Binary))).givesFirst(),
+			reverseMaker,
 			Example{"reverse('Spark')", "krapS"}, Example{"reverse(array(2, 1))", "[1, 2]"}),
-		scalar("replace", "string_funcs", takes(str(), str(), str()).defaults(plan.Lit("", plan.String)).gives(plan.String),
+		scalar("replace", "string_funcs",
+			takes(str(), str(), str()).defaults(plan.Lit("", plan.String)).gives(plan.String),
 			plain(text(plan.String, replaceRow)), Example{"replace('ABCabc', 'abc', 'DEF')", "ABCDEF"}),
-		scalar("translate", "string_funcs", takes(str(), str(), str()).gives(plan.String), plain(text(plan.String, translateRow)),
+		scalar("translate", "string_funcs", takes(str(), str(), str()).gives(plan.String),
+			plain(text(plan.String, translateRow)),
 			Example{"translate('AaBbCc', 'abc', '123')", "A1B2C3"}),
-		scalar("overlay", "string_funcs", overlay, overlayMaker, Example{"overlay('Spark SQL' PLACING '_' FROM 6)", "Spark_SQL"}),
-		{Name: "elt", Group: "string_funcs", Bind: bindElt, Kernel: eltMaker, Examples: []Example{{"elt(1, 'scala', 'java')", "scala"}}},
+		scalar("overlay", "string_funcs", overlay, overlayMaker,
+			Example{"overlay('Spark SQL' PLACING '_' FROM 6)", "Spark_SQL"}),
+		{Name: "elt", Group: "string_funcs", Bind: bindElt, Kernel: eltMaker,
+			Examples: []Example{{"elt(1, 'scala', 'java')", "scala"}}},
 		scalar("levenshtein", "string_funcs", takes(str(), str(), exactly(plan.Int)).optional(1).gives(plan.Int),
 			plain(fixed(plan.Int, levenshteinRow)), Example{"levenshtein('kitten', 'sitting')", "3"}),
-		scalar("base64", "string_funcs", takes(exactly(plan.Binary)).gives(plan.String), plain(text(plan.String, base64Row)),
+		scalar("base64", "string_funcs", takes(exactly(plan.Binary)).gives(plan.String),
+			plain(text(plan.String, base64Row)),
 			Example{"base64('Spark SQL')", "U3BhcmsgU1FM"}),
 		scalar("unbase64", "string_funcs", takes(str()).gives(plan.Binary), plain(text(plan.Binary, unbase64Row)),
 			Example{"CAST(unbase64('U3BhcmsgU1FM') AS STRING)", "Spark SQL"}),
-		scalar("encode", "string_funcs", takes(str(), str()).gives(plan.Binary).withNull(always), plain(text(plan.Binary, encodeRow)),
+		scalar("encode", "string_funcs", takes(str(), str()).gives(plan.Binary).withNull(always),
+			plain(text(plan.Binary, encodeRow)),
 			Example{"hex(encode('abc', 'utf-8'))", "616263"}),
 		{Name: "decode", Group: "string_funcs", Rewrite: bindDecode, Examples: []Example{
 			{"decode(encode('abc', 'utf-8'), 'utf-8')", "abc"}, {"decode(2, 1, 'a', 2, 'b')", "b"}}},
@@ -430,7 +438,8 @@ func bindDecode(b *Binding) (plan.Expr, error) {
 	}
 	if len(b.Args) == 2 {
 		d := known("decode charset")
-		return asExpr(d.Bind(&Binding{Def: d, Name: "decode", Args: b.Args, Origin: b.Origin, Env: b.Env, Text: "decode($*)"}))
+		return asExpr(d.Bind(&Binding{Def: d, Name: "decode", Args: b.Args, Origin: b.Origin, Env: b.Env,
+			Text: "decode($*)"}))
 	}
 	var args []plan.Expr
 	rest := b.Args[1:]
@@ -452,12 +461,14 @@ func bindDecode(b *Binding) (plan.Expr, error) {
 const charsets = "iso-8859-1, us-ascii, utf-16, utf-16be, utf-16le, utf-32, utf-8"
 
 func badCharset(function, name string) error {
-	return plan.NewError(plan.ClassIllegal, "INVALID_PARAMETER_VALUE.CHARSET", name+" is none of the charsets "+charsets+".",
+	return plan.NewError(plan.ClassIllegal, "INVALID_PARAMETER_VALUE.CHARSET",
+		name+" is none of the charsets "+charsets+".",
 		"functionName", plan.Quote(function), "parameter", "`charset`", "charset", name, "charsets", charsets)
 }
 
 func badCoding(function, charset string) error {
-	return runtimeError("MALFORMED_CHARACTER_CODING", "a character cannot be written in, or read from, "+charset+".",
+	return runtimeError("MALFORMED_CHARACTER_CODING",
+		"a character cannot be written in, or read from, "+charset+".",
 		"function", plan.Quote(function), "charset", charset)
 }
 

@@ -21,24 +21,35 @@ func stringDefs() []*Def {
 			func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 				return appendSoundex(dst, args[0].Bytes(i)), true, nil
 			})), Example{"soundex('Miller')", "M460"}),
-		scalar("length char_length character_length len", "string_funcs", takes(anyText).gives(plan.Int), lengthMaker,
+		scalar("length char_length character_length len", "string_funcs", takes(anyText).gives(plan.Int),
+			lengthMaker,
 			Example{"length('日本')", "2"}, Example{"length(X'0102')", "2"}).asWritten(),
-		scalar("octet_length", "string_funcs", takes(anyText).gives(plan.Int), plain(byteLengths(1)), Example{"octet_length('é')", "2"}),
-		scalar("bit_length", "string_funcs", takes(anyText).gives(plan.Int), plain(byteLengths(8)), Example{"bit_length('é')", "16"}),
-		scalar("ascii", "string_funcs", takes(str()).gives(plan.Int), plain(fixed(plan.Int, firstRune)), Example{"ascii('2')", "50"}),
-		scalar("chr char", "string_funcs", takes(exactly(plan.Long)).gives(plan.String), plain(text(plan.String, chrRow)),
+		scalar("octet_length", "string_funcs", takes(anyText).gives(plan.Int), plain(byteLengths(1)),
+			Example{"octet_length('é')", "2"}),
+		scalar("bit_length", "string_funcs", takes(anyText).gives(plan.Int), plain(byteLengths(8)),
+			Example{"bit_length('é')", "16"}),
+		scalar("ascii", "string_funcs", takes(str()).gives(plan.Int), plain(fixed(plan.Int, firstRune)),
+			Example{"ascii('2')", "50"}),
+		scalar("chr char", "string_funcs", takes(exactly(plan.Long)).gives(plan.String),
+			plain(text(plan.String, chrRow)),
 			Example{"chr(65)", "A"}).asWritten(),
-		trimDef("trim", "BOTH", true, true), trimDef("ltrim", "LEADING", true, false), trimDef("rtrim", "TRAILING", false, true),
+		trimDef("trim", "BOTH", true, true), trimDef("ltrim", "LEADING", true, false),
+		trimDef("rtrim", "TRAILING", false, true),
 		short("btrim", "string_funcs", bindBtrim, Example{"btrim('  x ')", "x"}),
 		scalar("substring substr", "string_funcs", takes(anyText, exactly(plan.Int), exactly(plan.Int)).
-			defaults(plan.Lit(int64(1<<31-1), plan.Int)).givesFirst(), substringMaker, Example{"substring('Spark SQL', 5, 1)", "k"},
+			defaults(plan.Lit(int64(1<<31-1), plan.Int)).givesFirst(), substringMaker,
+			Example{"substring('Spark SQL', 5, 1)", "k"},
 			Example{"substr('Spark SQL', -3)", "SQL"}).asWritten(),
-		scalar("left", "string_funcs", takes(anyText, exactly(plan.Int)).givesFirst(), leftMaker, Example{"left('Spark', 3)", "Spa"}),
-		scalar("right", "string_funcs", takes(anyText, exactly(plan.Int)).gives(plan.String).withNull(always), plain(rightKernel),
+		scalar("left", "string_funcs", takes(anyText, exactly(plan.Int)).givesFirst(), leftMaker,
+			Example{"left('Spark', 3)", "Spa"}),
+		scalar("right", "string_funcs", takes(anyText, exactly(plan.Int)).gives(plan.String).withNull(always),
+			plain(rightKernel),
 			Example{"right('Spark', 3)", "ark"}),
 		scalar("substring_index", "string_funcs", takes(str(), str(), exactly(plan.Int)).gives(plan.String),
-			plain(text(plan.String, substringIndex)), Example{"substring_index('www.apache.org', '.', 2)", "www.apache"}),
-		scalar("split_part", "string_funcs", takes(str(), str(), exactly(plan.Int)).gives(plan.String).withNull(always), plain(splitPart),
+			plain(text(plan.String, substringIndex)),
+			Example{"substring_index('www.apache.org', '.', 2)", "www.apache"}),
+		scalar("split_part", "string_funcs",
+			takes(str(), str(), exactly(plan.Int)).gives(plan.String).withNull(always), plain(splitPart),
 			Example{"split_part('11.12.13', '.', 3)", "13"}),
 		searchDef("contains", bytes.Contains, Example{"contains('Spark', 'park')", "true"}),
 		searchDef("startswith", bytes.HasPrefix, Example{"startswith('Spark', 'Sp')", "true"}),
@@ -47,9 +58,12 @@ func stringDefs() []*Def {
 			func(args []*chunk.Vector, i int) (int32, bool, error) {
 				return int32(indexFrom(args[0].Bytes(i), args[1].Bytes(i), 0) + 1), true, nil
 			})), Example{"instr('SparkSQL', 'SQL')", "6"}),
-		scalar("locate position", "string_funcs", takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(1), plan.Int)).
-			gives(plan.Int), plain(fixed(plan.Int, locateRow)), Example{"locate('bar', 'foobarbar', 5)", "7"}).asWritten(),
-		scalar("find_in_set", "string_funcs", takes(str(), str()).gives(plan.Int), plain(fixed(plan.Int, findInSet)),
+		scalar("locate position", "string_funcs",
+			takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(1), plan.Int)).
+				gives(plan.Int), plain(fixed(plan.Int, locateRow)), Example{"locate('bar', 'foobarbar', 5)", "7"}).
+			asWritten(),
+		scalar("find_in_set", "string_funcs", takes(str(), str()).gives(plan.Int),
+			plain(fixed(plan.Int, findInSet)),
 			Example{"find_in_set('ab', 'abc,b,ab,c,def')", "3"}),
 	}
 }
@@ -95,8 +109,9 @@ func appendUpper(dst, s []byte) []byte {
 // fullUpper are the letters that become more than one in upper case.
 var fullUpper = func() map[rune]string {
 	m := map[rune]string{}
-	for _, pair := range strings.Fields("ßSS ŉʼN ǰJ̌ ΐΪ́ ΰΫ́ ևԵՒ ẖH̱ ẗT̈ ẘW̊ ẙY̊ ẚAʾ ὐΥ̓ ὒΥ̓̀ ὔΥ̓́ ὖΥ̓͂ ᾶΑ͂ ῆΗ͂ ῒΪ̀ ΐΪ́ ῖΙ͂ ῗΪ͂ ῢΫ̀ " +
-		"ΰΫ́ ῤΡ̓ ῦΥ͂ ῧΫ͂ ῶΩ͂ ﬀFF ﬁFI ﬂFL ﬃFFI ﬄFFL ﬅST ﬆST ﬓՄՆ ﬔՄԵ ﬕՄԻ ﬖՎՆ ﬗՄԽ") {
+	for _, pair := range strings.Fields("ßSS ŉʼN ǰJ̌ ΐΪ́ ΰΫ́ ևԵՒ ẖH̱ ẗT̈ ẘW̊ ẙY̊ ẚAʾ ὐΥ̓ ὒΥ̓̀ ὔΥ̓́ " +
+		"ὖΥ̓͂ ᾶΑ͂ ῆΗ͂ ῒΪ̀ ΐΪ́ ῖΙ͂ ῗΪ͂ ῢΫ̀ ΰΫ́ ῤΡ̓ ῦΥ͂ ῧΫ͂ ῶΩ͂ ﬀFF " +
+		"ﬁFI ﬂFL ﬃFFI ﬄFFL ﬅST ﬆST ﬓՄՆ ﬔՄԵ ﬕՄԻ ﬖՎՆ ﬗՄԽ") {
 		r, n := utf8.DecodeRuneInString(pair)
 		m[r] = pair[n:]
 	}
@@ -347,7 +362,8 @@ func substringMaker(c *plan.Call, _ *Env) (Kernel, error) {
 	binary := c.Of.Kind == plan.KindBinary
 	return text(c.Of, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 		s := args[0].Bytes(i)
-		from, to := substringSpan(s, int(chunk.Values[int32](args[1])[i]), int(chunk.Values[int32](args[2])[i]), binary)
+		from, to := substringSpan(s, int(chunk.Values[int32](args[1])[i]),
+			int(chunk.Values[int32](args[2])[i]), binary)
 		return append(dst, s[from:to]...), true, nil
 	}), nil
 }
@@ -424,7 +440,8 @@ func searchDef(name string, fn func(s, part []byte) bool, examples ...Example) *
 	binaries := takes(exactly(plan.Binary), exactly(plan.Binary)).gives(plan.Boolean).withNull(always)
 	d := scalar(name, "string_funcs", texts, plain(k), examples...)
 	d.Bind = func(b *Binding) (*plan.Call, error) {
-		if len(b.Args) == 2 && b.Args[0].Type().Kind == plan.KindBinary && b.Args[1].Type().Kind == plan.KindBinary {
+		if len(b.Args) == 2 && b.Args[0].Type().Kind == plan.KindBinary &&
+			b.Args[1].Type().Kind == plan.KindBinary {
 			return binaries.bind(b)
 		}
 		return texts.bind(b)

@@ -13,29 +13,41 @@ import (
 // timeConvDefs turn times into text and numbers, and back.
 func timeConvDefs() []*Def {
 	ts := exactly(plan.Timestamp)
-	moment := oneOf(ts, input{text: quoted("TIME"), family: familyOther, accepts: ofKind(plan.KindTime)}, nanoTimestamps())
+	moment := oneOf(ts, input{text: quoted("TIME"), family: familyOther, accepts: ofKind(plan.KindTime)},
+		nanoTimestamps())
 	defs := []*Def{
 		scalar("date_format", "datetime_funcs", takes(moment, str()).gives(plan.String), dateFormat,
 			Example{"date_format(TIMESTAMP '2024-04-08 01:02:03', 'y-MMM-d H:mm')", "2024-Apr-8 1:02"}),
-		scalar("from_unixtime", "datetime_funcs", takes(exactly(plan.Long), str()).defaults(plan.Lit(defaultFormat, plan.String)).
-			gives(plan.String).withNull(always), fromUnixtime, Example{"from_unixtime(0, 'yyyy-MM-dd HH:mm:ss')", "1970-01-01 00:00:00"}),
-		parser("to_timestamp", plan.Timestamp, false, Example{"to_timestamp('2016-12-31', 'yyyy-MM-dd')", "2016-12-31 00:00:00"}),
+		scalar("from_unixtime", "datetime_funcs",
+			takes(exactly(plan.Long), str()).defaults(plan.Lit(defaultFormat, plan.String)).
+				gives(plan.String).withNull(always), fromUnixtime,
+			Example{"from_unixtime(0, 'yyyy-MM-dd HH:mm:ss')", "1970-01-01 00:00:00"}),
+		parser("to_timestamp", plan.Timestamp, false,
+			Example{"to_timestamp('2016-12-31', 'yyyy-MM-dd')", "2016-12-31 00:00:00"}),
 		parser("try_to_timestamp", plan.Timestamp, true, Example{"try_to_timestamp('foo', 'yyyy-MM-dd')", "NULL"}),
-		parser("to_timestamp_ltz", plan.Timestamp, false, Example{"to_timestamp_ltz('2016-12-31 00:12:00')", "2016-12-31 00:12:00"}),
-		parser("to_timestamp_ntz", plan.TimestampNTZ, false, Example{"to_timestamp_ntz('2016-12-31', 'yyyy-MM-dd')", "2016-12-31 00:00:00"}),
+		parser("to_timestamp_ltz", plan.Timestamp, false,
+			Example{"to_timestamp_ltz('2016-12-31 00:12:00')", "2016-12-31 00:12:00"}),
+		parser("to_timestamp_ntz", plan.TimestampNTZ, false,
+			Example{"to_timestamp_ntz('2016-12-31', 'yyyy-MM-dd')", "2016-12-31 00:00:00"}),
 		parser("to_date", plan.Date, false, Example{"to_date('31.12.2016', 'dd.MM.yyyy')", "2016-12-31"}),
 		parser("try_to_date", plan.Date, true, Example{"try_to_date('x', 'yyyy')", "NULL"}),
 		unixTime("unix_timestamp", 0, Example{"unix_timestamp('2016-04-08', 'yyyy-MM-dd')", "1460073600"}),
 		unixTime("to_unix_timestamp", 1, Example{"to_unix_timestamp('2016-04-08', 'yyyy-MM-dd')", "1460073600"}),
 		{Name: "timestamp_seconds", Group: "datetime_funcs", Bind: bindSeconds, Kernel: secondsMaker,
 			Examples: []Example{{"timestamp_seconds(1230219000.123)", "2008-12-25 15:30:00.123"}}},
-		scaledLong("timestamp_millis", exactly(plan.Long), plan.Timestamp, 1000, Example{"timestamp_millis(1230219000123)", "2008-12-25 15:30:00.123"}),
-		scaledLong("timestamp_micros", exactly(plan.Long), plan.Timestamp, 1, Example{"timestamp_micros(1230219000123123)", "2008-12-25 15:30:00.123123"}),
-		scaledLong("unix_seconds", ts, plan.Long, -1e6, Example{"unix_seconds(TIMESTAMP '1970-01-01 00:00:01')", "1"}),
-		scaledLong("unix_millis", ts, plan.Long, -1000, Example{"unix_millis(TIMESTAMP '1970-01-01 00:00:01')", "1000"}),
-		scaledLong("unix_micros", ts, plan.Long, 1, Example{"unix_micros(TIMESTAMP '1970-01-01 00:00:01')", "1000000"}),
+		scaledLong("timestamp_millis", exactly(plan.Long), plan.Timestamp, 1000,
+			Example{"timestamp_millis(1230219000123)", "2008-12-25 15:30:00.123"}),
+		scaledLong("timestamp_micros", exactly(plan.Long), plan.Timestamp, 1,
+			Example{"timestamp_micros(1230219000123123)", "2008-12-25 15:30:00.123123"}),
+		scaledLong("unix_seconds", ts, plan.Long, -1e6,
+			Example{"unix_seconds(TIMESTAMP '1970-01-01 00:00:01')", "1"}),
+		scaledLong("unix_millis", ts, plan.Long, -1000,
+			Example{"unix_millis(TIMESTAMP '1970-01-01 00:00:01')", "1000"}),
+		scaledLong("unix_micros", ts, plan.Long, 1,
+			Example{"unix_micros(TIMESTAMP '1970-01-01 00:00:01')", "1000000"}),
 		retyped("unix_date", exactly(plan.Date), plan.Int, Example{"unix_date(DATE '1970-01-02')", "1"}),
-		retyped("date_from_unix_date", exactly(plan.Int), plan.Date, Example{"date_from_unix_date(1)", "1970-01-02"}),
+		retyped("date_from_unix_date", exactly(plan.Int), plan.Date,
+			Example{"date_from_unix_date(1)", "1970-01-02"}),
 	}
 	return append(defs, nowDefs()...)
 }
@@ -127,7 +139,9 @@ func parserKernel(c *plan.Call, env *Env, try bool) (Kernel, error) {
 			cast.Mode = map[bool]plan.CastMode{true: plan.CastANSI, false: plan.CastLegacy}[c.ANSI]
 		}
 		k, err := CastKernelOf(cast, env)
-		return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) { return k(args[:1], sel, n) }, err
+		return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+			return k(args[:1], sel, n)
+		}, err
 	}
 	read := readTime(c, env, c.Of.Kind == plan.KindTimestampNTZ)
 	suggest := "try_to_timestamp"
@@ -170,7 +184,8 @@ func firstError(err error, fail func(error) error, bad error) error {
 }
 
 func cannotParse(err error, suggest string) error {
-	return plan.NewError(plan.ClassDateTime, "CANNOT_PARSE_TIMESTAMP", err.Error()+"; "+suggest+" gives NULL instead.",
+	return plan.NewError(plan.ClassDateTime, "CANNOT_PARSE_TIMESTAMP",
+		err.Error()+"; "+suggest+" gives NULL instead.",
 		"message", err.Error(), "func", plan.Quote(suggest))
 }
 
@@ -319,11 +334,17 @@ func nowDefs() []*Def {
 		}, Example{"typeof(" + firstWord(names) + "())", of.Simple()}).asWritten()
 	}
 	return []*Def{
-		now("current_timestamp now", plan.Timestamp, func(env *Env, _ *codec.Offsets) plan.Value { return env.Now }),
+		now("current_timestamp now", plan.Timestamp, func(env *Env, _ *codec.Offsets) plan.Value {
+			return env.Now
+		}),
 		now("current_date curdate", plan.Date, func(env *Env, zone *codec.Offsets) plan.Value {
 			return int32(floorDiv(zone.Local(env.Now), microsPerDay))
 		}),
-		now("localtimestamp", plan.TimestampNTZ, func(env *Env, zone *codec.Offsets) plan.Value { return zone.Local(env.Now) }),
-		now("current_timezone", plan.String, func(env *Env, _ *codec.Offsets) plan.Value { return env.Zone.String() }),
+		now("localtimestamp", plan.TimestampNTZ, func(env *Env, zone *codec.Offsets) plan.Value {
+			return zone.Local(env.Now)
+		}),
+		now("current_timezone", plan.String, func(env *Env, _ *codec.Offsets) plan.Value {
+			return env.Zone.String()
+		}),
 	}
 }

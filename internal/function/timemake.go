@@ -18,21 +18,25 @@ func timeMakeDefs() []*Def {
 	clock := []input{whole, whole, whole, whole, whole, seconds}
 	zoned := takes(append(append([]input(nil), clock...), str())...).optional(1)
 	return []*Def{
-		scalar("make_date", "datetime_funcs", takes(whole, whole, whole).gives(plan.Date).withNull(lenient), makeDate,
+		scalar("make_date", "datetime_funcs", takes(whole, whole, whole).gives(plan.Date).withNull(lenient),
+			makeDate,
 			Example{"make_date(2024, 2, 29)", "2024-02-29"}),
 		scalar("make_timestamp", "datetime_funcs", zoned.gives(plan.Timestamp).withNull(lenient), makeTimestamp,
 			Example{"make_timestamp(2014, 12, 28, 6, 30, 45.887)", "2014-12-28 06:30:45.887"}),
 		scalar("make_timestamp_ltz", "datetime_funcs", zoned.gives(plan.Timestamp).withNull(lenient), makeTimestamp,
 			Example{"make_timestamp_ltz(2014, 12, 28, 6, 30, 45.887)", "2014-12-28 06:30:45.887"}),
-		scalar("make_timestamp_ntz", "datetime_funcs", takes(clock...).gives(plan.TimestampNTZ).withNull(lenient), makeTimestamp,
+		scalar("make_timestamp_ntz", "datetime_funcs",
+			takes(clock...).gives(plan.TimestampNTZ).withNull(lenient), makeTimestamp,
 			Example{"make_timestamp_ntz(2014, 12, 28, 6, 30, 45.887)", "2014-12-28 06:30:45.887"}),
-		scalar("make_interval", "datetime_funcs", takes(whole, whole, whole, whole, whole, whole, exactly(plan.Decimal(18, 6))).
-			defaults(zero, zero, zero, zero, zero, zero, none).gives(plan.Calendar).withNull(lenient), makeInterval,
+		scalar("make_interval", "datetime_funcs",
+			takes(whole, whole, whole, whole, whole, whole, exactly(plan.Decimal(18, 6))).
+				defaults(zero, zero, zero, zero, zero, zero, none).gives(plan.Calendar).withNull(lenient), makeInterval,
 			Example{"make_interval(1, 2, 3, 4)", "1 years 2 months 25 days"}),
 	}
 }
 
-var monthWords = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
+var monthWords = [...]string{"January", "February", "March", "April", "May", "June", "July", "August",
+	"September",
 	"October", "November", "December"}
 
 // dateFault is Java's sentence about a date that does not exist, "" if it does.

@@ -129,7 +129,8 @@ var (
 	digitSet = runeSet{'0', '9'}
 	wordSet  = runeSet{'0', '9', 'A', 'Z', '_', '_', 'a', 'z'}
 	spaceSet = runeSet{'\t', '\r', ' ', ' '}
-	hSet     = runeSet{'\t', '\t', ' ', ' ', 0xa0, 0xa0, 0x1680, 0x1680, 0x180e, 0x180e, 0x2000, 0x200a, 0x202f, 0x202f,
+	hSet     = runeSet{'\t', '\t', ' ', ' ', 0xa0, 0xa0, 0x1680, 0x1680, 0x180e, 0x180e, 0x2000, 0x200a,
+		0x202f, 0x202f,
 		0x205f, 0x205f, 0x3000, 0x3000}
 	vSet = runeSet{'\n', '\r', 0x85, 0x85, 0x2028, 0x2029}
 	// terminators end lines; the dot does not match them.
@@ -151,7 +152,8 @@ func shorthand(c byte) (runeSet, bool) {
 // posixSets are Java's \p{…} over ASCII, and those named after its methods.
 func posixSets(name string) (runeSet, bool) {
 	sets := map[string]runeSet{
-		"Lower": {'a', 'z'}, "Upper": {'A', 'Z'}, "ASCII": {0, 0x7f}, "Alpha": {'A', 'Z', 'a', 'z'}, "Digit": digitSet,
+		"Lower": {'a', 'z'}, "Upper": {'A', 'Z'}, "ASCII": {0, 0x7f}, "Alpha": {'A', 'Z', 'a', 'z'},
+		"Digit": digitSet,
 		"Alnum": {'0', '9', 'A', 'Z', 'a', 'z'}, "Punct": {'!', '/', ':', '@', '[', '`', '{', '~'},
 		"Graph": {'!', '~'}, "Print": {' ', '~'}, "Blank": {' ', ' ', '\t', '\t'}, "Cntrl": {0, 0x1f, 0x7f, 0x7f},
 		"XDigit": {'0', '9', 'A', 'F', 'a', 'f'}, "Space": spaceSet,
@@ -166,8 +168,10 @@ func property(name string) (runeSet, bool) {
 		return s, true
 	}
 	methods := map[string]*unicode.RangeTable{
-		"javaLowerCase": unicode.Lower, "javaUpperCase": unicode.Upper, "javaDigit": unicode.Nd, "javaLetter": unicode.L,
-		"javaTitleCase": unicode.Lt, "IsAlphabetic": unicode.Letter, "IsLetter": unicode.Letter, "IsDigit": unicode.Nd,
+		"javaLowerCase": unicode.Lower, "javaUpperCase": unicode.Upper, "javaDigit": unicode.Nd,
+		"javaLetter":    unicode.L,
+		"javaTitleCase": unicode.Lt, "IsAlphabetic": unicode.Letter, "IsLetter": unicode.Letter,
+		"IsDigit":     unicode.Nd,
 		"IsUppercase": unicode.Upper, "IsLowercase": unicode.Lower, "IsPunctuation": unicode.P,
 		"IsWhite_Space": unicode.White_Space, "IsControl": unicode.Cc,
 	}
