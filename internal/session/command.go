@@ -78,7 +78,11 @@ func (e *Engine) schemaOf(c plan.Command) plan.Type { return e.handlerOf(c).sche
 
 // Command executes a command; its rows are made when it returns.
 func (s *Session) Command(ctx context.Context, c plan.Command) (*Result, error) {
-	return s.engine.handlerOf(c).run(ctx, s, c)
+	r, err := s.engine.handlerOf(c).run(ctx, s, c)
+	if err != nil {
+		return nil, said(err)
+	}
+	return r, nil
 }
 
 func text(name string) plan.Field { return plan.Field{Name: name, Type: plan.String} }

@@ -147,17 +147,11 @@ func (sc *scope) create(ctx context.Context, t *newTable) error {
 	if e.find(t.entry.ID) != nil {
 		return tableExists(t.entry.ID)
 	}
-	if !t.entry.External {
-		dir := e.catalog.TableDir(t.entry.ID)
-		// Whatever stands there, a crash left it: the table has no document.
-		if err := e.fs.RemoveAll(dir); err != nil {
-			return fmt.Errorf("clean %s: %w", dir, err)
-		}
-		if _, err := e.catalog.MakeTableDir(t.entry.ID); err != nil {
+	if t.entry.External {
+		if err := sc.checkPlace(t); err != nil {
 			return err
 		}
-		t.entry.Location = dir
-	} else if err := sc.checkPlace(ctx, t); err != nil {
+	} else if err := e.makeTableDir(t); err != nil {
 		return err
 	}
 	if err := sc.fill(ctx, t, plan.SaveAppend); err != nil {
@@ -169,6 +163,40 @@ func (sc *scope) create(ctx context.Context, t *newTable) error {
 	return nil
 }
 
+// managedDir is where the rows of a managed table go: below its schema's
+// location, if that has one.
+func (e *Engine) managedDir(id plan.TableID) (dir string, own bool, err error) {
+	schema, err := e.catalog.Schema(id.Catalog, id.Schema)
+	if err != nil || schema.Location == "" {
+		return e.catalog.TableDir(id), true, err
+	}
+	return path.Join(schema.Location, path.Base(e.catalog.TableDir(id))), false, nil
+}
+
+// makeTableDir makes the empty directory of a new managed table.
+func (e *Engine) makeTableDir(t *newTable) error {
+	dir, own, err := e.managedDir(t.entry.ID)
+	if err != nil {
+		return err
+	}
+	t.entry.Location = dir
+	if own {
+		// Whatever stands there, a crash left it: the table has no document.
+		if err := e.fs.RemoveAll(dir); err != nil {
+			return fmt.Errorf("clean %s: %w", dir, err)
+		}
+		_, err := e.catalog.MakeTableDir(t.entry.ID)
+		return err
+	}
+	infos, err := e.fs.List(dir)
+	if err == nil && len(infos) > 0 {
+		return plan.NewError(plan.ClassRuntime, "LOCATION_ALREADY_EXISTS",
+			fmt.Sprintf("the table %s would be made at %s, where there are files.", t.entry.ID, dir),
+			"identifier", plan.QuoteParts(t.entry.ID.Parts()), "location", "file:"+dir)
+	}
+	return vfs.MkdirDurable(e.fs, dir)
+}
+
 // undo removes the rows of a managed table that was not made.
 func (sc *scope) undo(t *newTable, cause error) error {
 	if t.entry.External {
@@ -178,7 +206,7 @@ func (sc *scope) undo(t *newTable, cause error) error {
 }
 
 // checkPlace refuses to write the rows of a query among files that are there.
-func (sc *scope) checkPlace(_ context.Context, t *newTable) error {
+func (sc *scope) checkPlace(t *newTable) error {
 	if t.rows == nil {
 		return nil
 	}
@@ -242,7 +270,11 @@ func (sc *scope) replace(ctx context.Context, old *catalog.Table, t *newTable) e
 		}
 		return e.catalog.ReplaceTable(t.entry)
 	}
-	t.entry.Location = e.catalog.TableDir(old.ID) + versionMark + newID()
+	dir, _, err := e.managedDir(old.ID)
+	if err != nil {
+		return err
+	}
+	t.entry.Location = dir + versionMark + newID()
 	if err := vfs.MkdirDurable(e.fs, t.entry.Location); err != nil {
 		return err
 	}

@@ -1,10 +1,13 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 const (
@@ -12,6 +15,41 @@ const (
 	classTableExists   = "org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException"
 	classNoSuchCatalog = "org.apache.spark.sql.connector.catalog.CatalogNotFoundException"
 )
+
+// said gives errors about paths the form of users' mistakes, which they are.
+func said(err error) error {
+	var e *plan.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	var scheme *vfs.SchemeError
+	var bad *vfs.PathError
+	var confined *vfs.ConfinedError
+	var volume *vfs.VolumeError
+	switch {
+	case errors.As(err, &scheme):
+		e = plan.Unsupported("The file system of " + scheme.Path)
+	case errors.As(err, &bad), errors.As(err, &volume):
+		e = plan.IllegalArgument("%s.", err)
+	case errors.As(err, &confined):
+		e = &plan.Error{Class: "java.lang.SecurityException", Msg: err.Error() + "."}
+	default:
+		return err
+	}
+	e.Cause = err
+	return e
+}
+
+// saidRows is said for the errors of rows.
+func saidRows(rows chunk.Rows) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range rows {
+			if !yield(c, said(err)) || err != nil {
+				return
+			}
+		}
+	}
+}
 
 func noSuchFormat(name string) *plan.Error {
 	return plan.NewError(plan.ClassClassNotFound, "DATA_SOURCE_NOT_FOUND",

@@ -51,7 +51,8 @@ func (s *Session) Analyze(ctx context.Context, n plan.Node) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sc.resolve(ctx, n)
+	n, err = sc.resolve(ctx, n)
+	return n, said(err)
 }
 
 func (sc *scope) resolve(ctx context.Context, n plan.Node) (plan.Node, error) {
@@ -84,9 +85,14 @@ func (s *Session) Query(ctx context.Context, n plan.Node) (*Result, error) {
 	}
 	resolved, err := sc.batch(ctx, n)
 	if err != nil {
+		return nil, said(err)
+	}
+	r, err := sc.run(ctx, resolved)
+	if err != nil {
 		return nil, err
 	}
-	return sc.run(ctx, resolved)
+	r.Rows = saidRows(r.Rows)
+	return r, nil
 }
 
 // runInner puts the answers of commands in their places.

@@ -39,11 +39,11 @@ func (s *Session) StartStream(ctx context.Context, c *plan.StartStream, tags []s
 	b := &streamStart{scope: sc, command: c, tags: tags}
 	config, err := b.config(ctx)
 	if err != nil {
-		return nil, err
+		return nil, said(err)
 	}
 	q, err := s.engine.streams.Start(ctx, *config)
 	if err != nil {
-		return nil, err
+		return nil, said(err)
 	}
 	s.queries.add(&tracked{query: q, tags: tags, operation: operationID})
 	if b.format.Name == memoryFormat {

@@ -246,3 +246,79 @@ func TestWritersRefuseStreams(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestSchemasElsewhereKeepTheirTablesThere(t *testing.T) {
+	fsys := vfs.NewMemory()
+	s := openEngine(t, fsys).NewSession("u", "a")
+	must(t, s, "CREATE SCHEMA far LOCATION '/far'", "CREATE TABLE far.t USING parquet AS SELECT 1 AS a")
+	if _, err := fsys.Stat("/far/t"); err != nil {
+		t.Error(err)
+	}
+	if err := vfs.WriteReplace(fsys, "/far/t/more", nil); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s, "DROP TABLE far.t")
+	if err := vfs.MkdirDurable(fsys, "/far/u"); err != nil {
+		t.Fatal(err)
+	}
+	if err := vfs.WriteReplace(fsys, "/far/u/mine", nil); err != nil {
+		t.Fatal(err)
+	}
+	e := mistake(t, s, "CREATE TABLE far.u USING parquet AS SELECT 1 AS a")
+	if e.Condition != "LOCATION_ALREADY_EXISTS" {
+		t.Errorf("got %v", e)
+	}
+	if _, err := fsys.Stat("/far/u/mine"); err != nil {
+		t.Errorf("a file of somebody else is gone: %v", err)
+	}
+}
+
+func TestPathsThatLeadNowhereAreMistakes(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	for _, text := range []string{
+		"CREATE TABLE t (a INT) USING parquet LOCATION 's3a://bucket/t'", "SELECT * FROM parquet.`hdfs://host/x`",
+		"SELECT * FROM parquet.`/Volumes/a/b/c`", "CREATE TABLE t (a INT) USING parquet LOCATION '/Volumes/main'",
+	} {
+		mistake(t, s, text)
+	}
+}
+
+// Of many sessions that make one table at once, one does; all may append.
+func TestManySessionsWriteOneTable(t *testing.T) {
+	const sessions = 8
+	e := openEngine(t, vfs.NewMemory())
+	all := func(text string) (errs []error) {
+		t.Helper()
+		results := make(chan error, sessions)
+		n := parse(t, text)
+		for range sessions {
+			s := e.NewSession("u", newID())
+			go func() {
+				_, err := s.Query(t.Context(), n)
+				results <- err
+			}()
+		}
+		for range sessions {
+			if err := <-results; err != nil {
+				errs = append(errs, err)
+			}
+		}
+		return errs
+	}
+	errs := all("CREATE TABLE main.default.t AS SELECT 1 AS a")
+	for _, err := range errs {
+		if condition(err) != "TABLE_OR_VIEW_ALREADY_EXISTS" {
+			t.Error(err)
+		}
+	}
+	if len(errs) != sessions-1 {
+		t.Errorf("%d of %d sessions failed", len(errs), sessions)
+	}
+	if errs := all("INSERT INTO main.default.t VALUES (2)"); len(errs) != 0 {
+		t.Error(errs)
+	}
+	got := must(t, e.NewSession("u", "s"), "SELECT count(*), sum(a) FROM main.default.t")
+	if got[0] != "[9,17]" {
+		t.Errorf("got %v", got)
+	}
+}
