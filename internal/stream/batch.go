@@ -212,10 +212,9 @@ func (r *run) askSources(ctx context.Context) ([]connector.Offset, error) {
 		r.show("Getting offsets from " + in.describe)
 		limit := connector.Limit{All: r.config.Trigger.unlimited(r.pinned)}
 		if r.ends != nil {
+			// A source that pinned "" keeps to its end by itself.
 			limit.End = r.ends[i]
-			// An empty Limit.End would be no limit: what was pinned at nothing
-			// stays at nothing.
-			if limit.End == in.start || limit.End == "" {
+			if limit.End != "" && limit.End == in.start {
 				latest[i] = limit.End
 				continue
 			}
