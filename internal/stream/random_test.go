@@ -14,12 +14,13 @@ import (
 
 // machine is a query on a disk that may lose power; its sources are outside.
 type machine struct {
-	disk  *vfs.Crashable
-	rig   *rig
-	query *Query
-	tapes map[string]*tape
-	wrote []wrote
-	next  int64
+	disk   *vfs.Crashable
+	doomed bool // the disk will crash by itself
+	rig    *rig
+	query  *Query
+	tapes  map[string]*tape
+	wrote  []wrote
+	next   int64
 }
 
 // boot starts the manager anew, on the disk as it is.
@@ -63,6 +64,7 @@ func (m *machine) halt(t *rapid.T) {
 func (m *machine) reboot(t *rapid.T) {
 	m.halt(t)
 	lose := rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "lose")
+	m.doomed = false
 	m.disk = m.disk.Crash(lose, rapid.Uint64().Draw(t, "seed"))
 	m.boot()
 }
@@ -106,7 +108,10 @@ func (m *machine) step(t *rapid.T, step string) {
 	case "crash":
 		m.reboot(t)
 	case "crash soon":
-		m.disk.CrashAfter(m.disk.Ops() + rapid.IntRange(0, 40).Draw(t, "ops"))
+		if !m.doomed { // a second limit could revive a disk that has just crashed
+			m.doomed = true
+			m.disk.CrashAfter(m.disk.Ops() + rapid.IntRange(0, 40).Draw(t, "ops"))
+		}
 	case "restart": // the later run stops the earlier
 		if m.query != nil && !m.disk.Crashed() {
 			m.begin(t)

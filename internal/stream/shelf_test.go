@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,12 +11,14 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // The rate source into the memory sink: seconds are whole, values have no gaps,
 // and a restart goes on with them.
 func TestRateIntoMemory(t *testing.T) {
-	inBubble(t, func(t *testing.T, r *rig) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(vfs.NewMemory())
 		rate := scanOf("rate")
 		rate.Relation.Options = plan.Options{"rowsPerSecond": "3", "numPartitions": "1"}
 		rate.Attrs = []*plan.Attribute{
@@ -50,6 +53,7 @@ func TestRateIntoMemory(t *testing.T) {
 		if got, want := q.Record().Last().Sources[0].EndOffset, "4"; got != want {
 			t.Errorf("ends at %s, want %s", got, want)
 		}
+		r.bus.Close()
 	})
 }
 
