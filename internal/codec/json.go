@@ -134,6 +134,7 @@ type JSONReader struct {
 	d       jsonDecoder
 	corrupt int // its column, -1 without one
 	bound   *chunk.Chunk
+	record  chunk.Chunk // of AppendValue: the fields of its column
 }
 
 // jsonDecoder decodes records into the vectors that its nodes are bound to.
@@ -318,6 +319,10 @@ func (r *JSONReader) failFast(record []byte, row, rows int, fault jsonFault) err
 		}
 		bad += "]"
 	}
+	return failFastError(bad, fault)
+}
+
+func failFastError(bad string, fault jsonFault) error {
 	return plan.NewError(plan.ClassSpark, "MALFORMED_RECORD_IN_PARSING."+string(fault),
 		"A record is not of the schema and the parse mode is FAILFAST: "+bad+".",
 		"badRecord", bad, "failFastMode", "FAILFAST")

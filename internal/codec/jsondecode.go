@@ -285,11 +285,9 @@ func (d *jsonDecoder) mapping(n *jsonNode, i int) (int, jsonResult) {
 	return i + 1, result
 }
 
-// truncate takes rows from number n on off a vector.
+// truncate takes rows from number n on off a vector, and parts of a row that
+// was not finished.
 func truncate(v *chunk.Vector, n int) {
-	if v.Len <= n {
-		return
-	}
 	v.Len = n
 	if w := chunk.Width(v.Type); w > 0 {
 		v.Data = v.Data[:n*w]

@@ -242,7 +242,9 @@ func (w *JSONWriter) temporal(dst []byte, v *chunk.Vector, i int) []byte {
 		if w.stamp == nil {
 			return appendISO(dst, micros, w.zone)
 		}
-		return w.patterned(dst, func(b []byte) ([]byte, error) { return w.stamp.AppendTimestamp(b, micros, w.zone) })
+		return w.patterned(dst, func(b []byte) ([]byte, error) {
+			return w.stamp.AppendTimestamp(b, micros, w.zone)
+		})
 	case plan.KindTimestampNTZ:
 		micros := chunk.Values[int64](v)[i]
 		if w.ntz == nil {

@@ -61,7 +61,8 @@ func NewParquetWriter(w io.Writer, schema plan.Type, o ParquetOptions) (*Parquet
 	if err := checkParquetType(schema, ""); err != nil {
 		return nil, err
 	}
-	p := &ParquetWriter{schema: schema, arrow: chunk.ArrowSchema(stored(schema), chunk.ArrowOptions{Zone: "UTC"})}
+	as := chunk.ArrowSchema(stored(schema), chunk.ArrowOptions{Zone: "UTC"})
+	p := &ParquetWriter{schema: schema, arrow: as}
 	p.begin = func(dictionaries []parquet.ColumnPath) (*pqarrow.FileWriter, error) {
 		props := []parquet.WriterProperty{
 			parquet.WithCompression(c), parquet.WithVersion(parquet.V2_LATEST),

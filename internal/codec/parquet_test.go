@@ -42,7 +42,9 @@ func everyRow() []plan.Value {
 
 func nullRow(schema plan.Type) []plan.Value { return make([]plan.Value, len(schema.Fields)) }
 
-func write(t testing.TB, schema plan.Type, o ParquetOptions, chunks ...*chunk.Chunk) ([]byte, ParquetSummary) {
+func write(
+	t testing.TB, schema plan.Type, o ParquetOptions, chunks ...*chunk.Chunk,
+) ([]byte, ParquetSummary) {
 	t.Helper()
 	var buf bytes.Buffer
 	w, err := NewParquetWriter(&buf, schema, o)
