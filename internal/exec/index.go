@@ -12,6 +12,7 @@ import (
 // keyIndex numbers distinct keys from 0 in the order they come. It is a hash
 // table with open addressing: a slot holds 32 bits of the hash and the number
 // plus one; the keys themselves lie in one piece of memory without pointers.
+// Keys that fit one word have a table of their own kind.
 type keyIndex struct {
 	form  *keyForm
 	in    encoded
@@ -21,6 +22,7 @@ type keyIndex struct {
 	ends  []int    // of keys of varying length
 	probe []uint64 // the first slot of each row
 	hit   []bool   // it holds the row's key
+	words *wordIndex
 }
 
 func newKeyIndex(types []plan.Type) (*keyIndex, error) {
@@ -32,6 +34,9 @@ func newKeyIndex(types []plan.Type) (*keyIndex, error) {
 }
 
 func (f *keyForm) index() *keyIndex {
+	if isWord(f.types) {
+		return &keyIndex{form: f, words: &wordIndex{slots: make([]wordSlot, 64)}}
+	}
 	x := &keyIndex{form: f, slots: make([]uint64, 64)}
 	x.in.form = f
 	return x
@@ -39,12 +44,23 @@ func (f *keyForm) index() *keyIndex {
 
 // bytes is the memory of the index.
 func (x *keyIndex) bytes() int64 {
+	if x.words != nil {
+		return int64(16 * len(x.words.slots))
+	}
 	return int64(8*len(x.slots) + cap(x.data) + 8*cap(x.ends))
 }
 
 // insert gives each picked row the number of its key in ids, and appends the
 // rows whose key is new to fresh. The columns must be normal.
 func (x *keyIndex) insert(cols []*chunk.Vector, sel chunk.Sel, ids []int32, fresh []uint16) []uint16 {
+	if len(ids) == 0 {
+		return fresh
+	}
+	if x.words != nil {
+		fresh = x.words.insert(cols, sel, ids, fresh)
+		x.count = x.words.count
+		return fresh
+	}
 	n := len(ids)
 	x.in.encode(cols, sel, n)
 	x.reserve(sel.Count(n))
@@ -91,6 +107,13 @@ func (x *keyIndex) insertRow(i int, mask uint32, ids []int32, fresh []uint16) []
 
 // find gives each picked row the number of its key, or -1.
 func (x *keyIndex) find(cols []*chunk.Vector, sel chunk.Sel, ids []int32) {
+	if len(ids) == 0 {
+		return
+	}
+	if x.words != nil {
+		x.words.find(cols, sel, ids)
+		return
+	}
 	n := len(ids)
 	x.in.encode(cols, sel, n)
 	x.load(n)
