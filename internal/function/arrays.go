@@ -36,6 +36,14 @@ func arrayDefs() []*Def {
 	}
 }
 
+// searchType is what elements and the value looked for among them are cast to.
+func searchType(elem, value plan.Type, env *Env) (plan.Type, bool) {
+	if elem.Kind == plan.KindDecimal && value.Kind == plan.KindDecimal {
+		return WiderDecimal(elem, value), true
+	}
+	return TightestType(elem, value, env)
+}
+
 // bindSearch binds a search for a value among an array's elements; of is the
 // result's type, the array's when null.
 func bindSearch(of plan.Type) func(b *Binding) (*plan.Call, error) {
@@ -45,7 +53,7 @@ func bindSearch(of plan.Type) func(b *Binding) (*plan.Call, error) {
 		}
 		child, value := b.Args[0], b.Args[1]
 		if t := child.Type(); t.Kind == plan.KindArray {
-			if common, ok := TightestType(*t.Elem, value.Type(), b.Env); ok {
+			if common, ok := searchType(*t.Elem, value.Type(), b.Env); ok {
 				child, value = b.cast(child, plan.Array(common, t.ContainsNull)), b.cast(value, common)
 			}
 		}
@@ -328,6 +336,18 @@ func sequenceLength(start, stop, step int64) uint64 {
 	return (uint64(start)-uint64(stop))/uint64(-step) + 1
 }
 
+// intervalName is a type of intervals as Spark's messages about sequences have it.
+func intervalName(t plan.Type) string {
+	switch t.Kind {
+	case plan.KindYearMonth:
+		return "interval year to month"
+	case plan.KindDayTime:
+		return "interval day to second"
+	default:
+		return "interval"
+	}
+}
+
 func badBoundaries(start, stop, step string) error {
 	return plan.IllegalArgument("Illegal sequence boundaries: %s to %s by %s", start, stop, step)
 }
@@ -372,6 +392,10 @@ func timeSequence(c *plan.Call, t plan.Type, zone *codec.Offsets) Kernel {
 				part = monthsPart
 			}
 			step = part(args[2], i)
+		}
+		if t.Kind == plan.KindDate && step.Months == 0 && step.Days == 0 {
+			return plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_3242",
+				"sequence over dates needs a step of whole days.", "intervalType", intervalName(args[2].Type))
 		}
 		span := int64(step.Months)*28*microsPerDay + int64(step.Days)*microsPerDay + step.Micros
 		if !reaches(start, stop, span) {

@@ -100,9 +100,20 @@ func (b *Binding) between(least, most int) error {
 	return wrongCount(b, expected).At(b.Origin)
 }
 
+// unnamed drops the names that the user gave to parts of an expression.
+func unnamed(e plan.Expr) plan.Expr {
+	bare, _ := plan.Transform(e, func(p plan.Expr) (plan.Expr, error) {
+		if a, ok := p.(*plan.Alias); ok {
+			return a.Child, nil
+		}
+		return p, nil
+	})
+	return bare
+}
+
 // mismatch is a DATATYPE_MISMATCH of a subclass about the expression e.
 func mismatch(b *Binding, e plan.Expr, subclass, msg string, args ...string) *plan.Error {
-	args = append(args, "sqlExpr", quoted(b.sql(e)))
+	args = append(args, "sqlExpr", quoted(b.sql(unnamed(e))))
 	return plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH."+subclass, msg, args...).At(b.Origin)
 }
 

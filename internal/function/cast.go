@@ -66,6 +66,8 @@ func (c *caster) kernel() (Kernel, error) {
 		return c.toText(), nil
 	case to.Kind == plan.KindVariant || from.Kind == plan.KindVariant:
 		return nil, plan.Unsupported("CAST of " + from.SQL() + " AS " + to.SQL())
+	case from.IsString() && to.Kind == plan.KindTime:
+		return nil, plan.Unsupported("CAST of " + from.SQL() + " AS " + to.SQL())
 	case from.IsString():
 		return c.fromText(), nil
 	}

@@ -113,7 +113,7 @@ func canCastNested(from, to plan.Type, mode plan.CastMode) bool {
 		return false
 	}
 	part := func(f, t plan.Type, fNull, tNull bool) bool {
-		return CanCast(f, t, mode) && (tNull || !fNull && !plan.CastMayNull(f, t, mode))
+		return CanCast(f, t, mode) && (tNull || !fNull && (mode == plan.CastANSI || !plan.ForceNullable(f, t)))
 	}
 	switch from.Kind {
 	case plan.KindArray:
@@ -147,7 +147,7 @@ func CheckCast(c *plan.Cast, env *Env) error {
 	if !to.IsAtomic() && to.Kind != plan.KindVariant || c.Implicit {
 		shown = c.Child
 	}
-	args := []string{"sqlExpr", quoted(plan.SQLTextIn(shown, env.Zone)), "srcType", sqlType(from),
+	args := []string{"sqlExpr", quoted(plan.SQLTextIn(unnamed(shown), env.Zone)), "srcType", sqlType(from),
 		"targetType", sqlType(to)}
 	condition := "CAST_WITHOUT_SUGGESTION"
 	switch {

@@ -265,7 +265,9 @@ func bindElementAt(b *Binding) (*plan.Call, error) {
 	t := child.Type()
 	switch t.Kind {
 	case plan.KindArray:
-		key, _ = castInput(key, exactly(plan.Int), b.Env, b.Origin)
+		if key.Type().Kind != plan.KindNull {
+			key, _ = castInput(key, exactly(plan.Int), b.Env, b.Origin)
+		}
 		c := b.call([]plan.Expr{child, key}, *t.Elem, elementNullable(child, key))
 		if key.Type().Kind != plan.KindInt {
 			return nil, unexpected(b, c, 1, sqlType(plan.Int))

@@ -133,7 +133,8 @@ func (r *resolver) extract(e *plan.ExtractValue) (plan.Expr, error) {
 			}
 		}
 	}
-	return function.BindCall(&function.Binding{Name: "getitem", Args: parts, Origin: e.Origin, Env: r.env})
+	item, _ := function.Lookup("getitem")
+	return function.BindCall(&function.Binding{Def: item, Args: parts, Origin: e.Origin, Env: r.env})
 }
 
 func (r *resolver) cast(e *plan.Cast) (plan.Expr, error) {
@@ -301,6 +302,12 @@ func (ev *evaluator) lazyRow(c *plan.Call, i, n int) (*chunk.Vector, error) {
 			}
 		}
 		return nil, nil
+	case "nanvl":
+		v, err := at(c.Args[0])
+		if err != nil || v.IsNull(i) || v.Value(i) == v.Value(i) {
+			return v, err
+		}
+		return at(c.Args[1])
 	case "if", "when":
 		args := c.Args
 		for len(args) >= 2 {

@@ -36,6 +36,11 @@ func bindFormat(b *Binding) (*plan.Call, error) {
 	if !args[0].Type().IsString() {
 		return nil, unexpected(b, c, 0, quoted("STRING"))
 	}
+	format, _ := args[0].(*plan.Literal)
+	if format != nil && format.Value != nil && strings.Contains(format.Value.(string), "%0$") {
+		return nil, plan.AnalysisError("INVALID_PARAMETER_VALUE.ZERO_INDEX", "arguments are numbered from 1.",
+			"functionName", plan.Quote(b.shown()), "parameter", "`strfmt`").At(b.Origin)
+	}
 	return c, nil
 }
 

@@ -16,6 +16,8 @@ func logicDefs() []*Def {
 			Examples: []Example{{"if(1 < 2, 'a', 'b')", "a"}}},
 		{Name: "when", Aliases: []string{"case"}, Group: "conditional_funcs", Lazy: true, Bind: bindWhen,
 			Examples: []Example{{"CASE WHEN 1 > 2 THEN 'a' WHEN 2 > 1 THEN 'b' END", "b"}}},
+		{Name: "nanvl", Group: "conditional_funcs", Lazy: true, Bind: bindNanvl,
+			Examples: []Example{{"nanvl(CAST('NaN' AS DOUBLE), 123)", "123.0"}}},
 		{Name: "coalesce", Group: "conditional_funcs", Lazy: true, Bind: bindCoalesce,
 			Examples: []Example{{"coalesce(NULL, 1, 2)", "1"}}},
 		short("nvl ifnull", "conditional_funcs", func(b *Binding) (plan.Expr, error) {
@@ -193,6 +195,18 @@ func bindCoalesce(b *Binding) (*plan.Call, error) {
 	for _, a := range args {
 		c.Null = c.Null && a.Nullable()
 	}
+	return c, nil
+}
+
+// bindNanvl makes both sides DOUBLE when one of them is.
+func bindNanvl(b *Binding) (*plan.Call, error) {
+	number := oneOf(exactly(plan.Double), exactly(plan.Float))
+	c, err := takes(number, number).givesFirst().bind(b)
+	if err != nil || c.Args[0].Type().Kind == c.Args[1].Type().Kind {
+		return c, err
+	}
+	c.Args = b.castAll(c.Args, plan.Double)
+	c.Of = plan.Double
 	return c, nil
 }
 

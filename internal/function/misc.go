@@ -33,7 +33,7 @@ func miscDefs() []*Def {
 		asked("current_catalog", ConfCatalog, nil), asked("current_user user session_user", ConfUser, nil),
 		asked("current_schema current_database", ConfSchema, nil).plainly(),
 		asked("input_file_name", "", func(*Env) string { return "" }),
-		{Name: "raise_error", Group: "misc_funcs", Bind: takes(str()).gives(plan.Null).withNull(always).bind,
+		{Name: "raise_error", Group: "misc_funcs", Bind: bindRaise,
 			Kernel: plain(raiseError), Volatile: true},
 		{Name: "assert_true", Group: "misc_funcs", Rewrite: bindAssert,
 			Examples: []Example{{"assert_true(0 < 1)", "NULL"}}},
@@ -42,7 +42,7 @@ func miscDefs() []*Def {
 		scalar("uuid", "misc_funcs", nothing(plan.String), plain(uuidKernel), Example{"length(uuid())", "36"}).
 			volatile(),
 		{Name: "monotonically_increasing_id", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Long).bind},
-		{Name: "spark_partition_id", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Int).bind},
+		{Name: "spark_partition_id", Shown: "SPARK_PARTITION_ID", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Int).bind},
 	}
 	return append(defs, castDefs()...)
 }
@@ -83,6 +83,14 @@ func asked(names, setting string, answer func(env *Env) string) *Def {
 			return chunk.Repeat(answer(env), plan.String, n), nil
 		}, nil
 	}, Example{"typeof(" + firstWord(names) + "())", "string"}).asWritten()
+}
+
+func bindRaise(b *Binding) (*plan.Call, error) {
+	c, err := takes(str()).gives(plan.Null).withNull(always).bind(b)
+	if err == nil {
+		c.Text = "raise_error(USER_RAISED_EXCEPTION, map(errorMessage, $1))"
+	}
+	return c, err
 }
 
 func raiseError(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {

@@ -169,7 +169,7 @@ func (w *sqlWriter) cast(n *Cast) {
 		w.b.WriteString(" as " + n.To.Simple() + ")")
 		return
 	}
-	if n.Implicit {
+	if n.Implicit || n.To.Kind == KindArray || n.To.Kind == KindMap || n.To.Kind == KindStruct {
 		w.expr(n.Child)
 		return
 	}
