@@ -43,7 +43,7 @@ type lineEncoder struct {
 
 func newLineEncoder(
 	o plan.Options, w io.Writer, appendRows func(dst []byte, c *chunk.Chunk) ([]byte, error),
-) (encoder, error) {
+) (*lineEncoder, error) {
 	name, _ := o.Get("compression")
 	out, err := codec.Compress(name, w)
 	return &lineEncoder{out: out, append: appendRows}, err

@@ -5,6 +5,11 @@
 // replayable input of a streaming query; a Sink takes batches. What only some
 // of them can do is an optional interface beside them.
 //
+// The file formats share everything but their bytes: a fileKind is what tells
+// one from another. Which files there are is filelist.go and partition.go, how
+// rows come out of them filereader.go, how they get into them filestage.go; the
+// logs of Spark's file source and sink are compactlog.go.
+//
 // Rules:
 //
 //	C1  Reading one range twice yields the same rows. Recovery rests on it.
@@ -13,6 +18,11 @@
 //	C4  A sink that calls itself idempotent makes each batch id visible once: a
 //	    repeated id changes nothing. The others may repeat the last batch.
 //	C5  A write that fails or is cut off leaves nothing visible.
+//	C6  Files get their final names when all rows are on disk. What an error of
+//	    the disk leaves behind is hidden from readers.
 //
-// Not promised: the order of rows across partitions; that Latest is exact.
+// Not promised: the order of rows across partitions; that Latest is exact; that
+// the rows of files removed since a batch was planned come again.
+//
+// There are no goroutines here. A memory sink's Contents may be asked by any.
 package connector

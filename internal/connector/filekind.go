@@ -30,7 +30,8 @@ type fileKind struct {
 	shape func(schema plan.Type) error
 	// infer finds a schema; false when the files do not say one.
 	infer func(ctx context.Context, job *readJob, files []dataFile) (plan.Type, bool, error)
-	// decode yields the rows of a file, columns as in job.want.
+	// decode yields the rows of a file, columns as in job.want. Without it the
+	// format is only written, and reads and infer are not asked either.
 	decode func(ctx context.Context, job *readJob, name string, file vfs.Reader) chunk.Rows
 	// suffix is the end of the names of written files; it checks the compression.
 	suffix func(env *Env, o plan.Options) (string, error)
@@ -77,26 +78,34 @@ var readerOptions = []Option{
 	{"discardCachedInputRatio", "0.2", "streams: share of a batch below which a listing is made anew"},
 	{"cleanSource", "off", "streams: off, delete or archive files that were read"},
 	{"sourceArchiveDir", "", "streams: where cleanSource=archive moves them"},
+}
+
+// writerOptions are those that every file format has when it is written.
+var writerOptions = []Option{
 	{"compression", "", "written files: the codec"},
 	{"maxRecordsPerFile", "0", "written files: most rows of one, 0 for any number"},
+	{"partitionOverwriteMode", "static", "dynamic: an overwrite replaces only the partitions that it writes"},
+	{"retention", "", "written streams: how long the sink's log keeps files, as 7d"},
 }
 
 func (k *fileKind) format() *Format {
-	return &Format{
+	f := &Format{
 		Name: k.name,
 		Aliases: []string{
 			"org.apache.spark.sql.execution.datasources." + k.alias,
 			"org.apache.spark.sql.execution.datasources." + k.name,
 		},
-		Doc:      k.doc,
-		Options:  slices.Concat(readerOptions, k.options),
-		Metadata: []plan.Field{fileMetadata()},
-		Describe: k.describe,
-		Scan:     k.scan,
-		Source:   k.openSource,
-		Sink:     k.openSink,
-		Write:    k.write,
+		Doc:     k.doc,
+		Options: slices.Concat(writerOptions, k.options),
+		Sink:    k.openSink,
+		Write:   k.write,
 	}
+	if k.decode != nil {
+		f.Options = slices.Concat(readerOptions, f.Options)
+		f.Metadata = []plan.Field{fileMetadata()}
+		f.Describe, f.Scan, f.Source = k.describe, k.scan, k.openSource
+	}
+	return f
 }
 
 // describe finds schema and partition columns.

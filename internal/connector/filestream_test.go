@@ -432,3 +432,80 @@ func TestBrokenFilesAreNamedOrSkipped(t *testing.T) {
 		}
 	}
 }
+
+// The recorded scenarios fs_schema_inference and fs_gzip.
+func TestSchemasAreFoundInFiles(t *testing.T) {
+	fsys := vfs.NewMemory()
+	env := newEnv(t, fsys)
+	dir := &shelfDir{t: t, fsys: fsys}
+	dir.put("/r/in/a.json", `{"id":1,"k":"a","x":1.5}`+"\n"+`{"id":2,"n":[1]}`+"\n", 0)
+	f, _ := Lookup("json")
+	read := &plan.Read{Format: "json", Paths: []string{"/r/in"}, Streaming: true}
+	_, err := f.Describe(t.Context(), env, read)
+	if e := (*plan.Error)(nil); !errors.As(err, &e) || e.Condition != "_LEGACY_ERROR_TEMP_2048" {
+		t.Errorf("a stream without schema: %v", err)
+	}
+	env.Conf = func(key string) string {
+		if key == "spark.sql.streaming.schemaInference" {
+			return "true"
+		}
+		return ""
+	}
+	rel, err := f.Describe(t.Context(), env, read)
+	must(t, err)
+	if got := rel.Schema.Simple(); got != "struct<id:bigint,k:string,n:array<bigint>,x:double>" {
+		t.Errorf("schema %s", got)
+	}
+
+	must(t, f.Write(t.Context(), env, WriteSpec{Schema: oneInt, Path: "/r/gz",
+		Options: plan.Options{"compression": "gzip"}}, chunk.One(chunk.FromRows(oneInt, []plan.Value{int64(7)}))))
+	rows := rowsOf(t, scanAll(t, env, &plan.Read{Format: "json", Paths: []string{"/r/gz"}}))
+	testkit.Diff(t, "gzip", rows, [][]plan.Value{{int64(7)}})
+
+	parquet, _ := Lookup("parquet")
+	must(t, parquet.Write(t.Context(), env,
+		WriteSpec{Schema: idSchema, Path: "/r/pq", Partitions: []string{"k"}},
+		chunk.One(idChunk(0, 2))))
+	rel, err = parquet.Describe(t.Context(), env, &plan.Read{Format: "parquet", Paths: []string{"/r/pq"}})
+	must(t, err)
+	if got := rel.Schema.Simple(); got != "struct<id:bigint,k:string>" || len(rel.Partitions) != 1 {
+		t.Errorf("schema %s, partitions %v", got, rel.Partitions)
+	}
+}
+
+func TestCSVIsWrittenAndNotRead(t *testing.T) {
+	fsys := vfs.NewMemory()
+	f, _ := Lookup("csv")
+	if f.Scan != nil || f.Source != nil || f.Describe != nil {
+		t.Error("csv claims that it can be read")
+	}
+	must(t, f.Write(t.Context(), newEnv(t, fsys), WriteSpec{Schema: idSchema, Path: "/r/out",
+		Options: plan.Options{"header": "true"}}, chunk.One(chunk.FromRows(idSchema,
+		[]plan.Value{int64(1), `say "hi"`}, []plan.Value{nil, ""}, []plan.Value{int64(2), nil}))))
+	infos, err := fsys.List("/r/out")
+	must(t, err)
+	data, err := vfs.ReadFile(fsys, "/r/out/"+infos[len(infos)-1].Name)
+	must(t, err)
+	testkit.Diff(t, "file", string(data), "id,k\n"+`1,"say \"hi\""`+"\n"+`,""`+"\n2,\n")
+}
+
+func TestEveryFormatIsFoundByItsNames(t *testing.T) {
+	last := ""
+	for _, f := range Formats() {
+		if f.Name <= last {
+			t.Errorf("%s comes after %s", f.Name, last)
+		}
+		last = f.Name
+		for _, name := range append([]string{f.Name, strings.ToUpper(f.Name)}, f.Aliases...) {
+			if found, ok := Lookup(name); !ok || found != f {
+				t.Errorf("%s is not found as %s", f.Name, name)
+			}
+		}
+		if f.Doc == "" {
+			t.Errorf("%s is not described", f.Name)
+		}
+	}
+	if _, ok := Lookup("nosuch"); ok {
+		t.Error("a format nosuch was found")
+	}
+}

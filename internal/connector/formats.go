@@ -9,6 +9,7 @@ import (
 var shelf = sync.OnceValue(func() []*Format {
 	return []*Format{
 		consoleFormat(),
+		csvFormat(),
 		deltaFormat(),
 		jsonFormat(),
 		memoryFormat(),

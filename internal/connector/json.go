@@ -89,7 +89,8 @@ func inferJSON(_ context.Context, job *readJob, files []dataFile) (plan.Type, bo
 	if err := inferLines(files, inference.Read); err != nil {
 		return plan.Type{}, false, err
 	}
-	return inference.Schema(), len(files) > 0, nil
+	schema, err := inference.Schema()
+	return schema, len(files) > 0, err
 }
 
 func encodeJSON(job *writeJob, w io.Writer) (encoder, error) {

@@ -80,7 +80,7 @@ type Remove struct {
 	DeletionTimestamp    int64              `json:"deletionTimestamp,omitempty"`
 	DataChange           bool               `json:"dataChange"`
 	ExtendedFileMetadata bool               `json:"extendedFileMetadata,omitempty"`
-	PartitionValues      map[string]*string `json:"partitionValues,omitempty"`
+	PartitionValues      map[string]*string `json:"partitionValues"`
 	Size                 int64              `json:"size,omitempty"`
 	DeletionVector       *DeletionVector    `json:"deletionVector,omitempty"`
 }

@@ -194,6 +194,9 @@ func (s *Snapshot) removes(c *Change) []*Remove {
 		if c.Dynamic && !touched[s.partitionKey(f)] {
 			continue
 		}
+		if f.PartitionValues == nil {
+			f.PartitionValues = map[string]*string{}
+		}
 		out = append(out, &Remove{
 			Path: f.Path, DeletionTimestamp: c.Now.UnixMilli(), DataChange: true, ExtendedFileMetadata: true,
 			PartitionValues: f.PartitionValues, Size: f.Size, DeletionVector: f.DeletionVector,
