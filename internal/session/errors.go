@@ -3,6 +3,8 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/chunk"
@@ -51,9 +53,26 @@ func saidRows(rows chunk.Rows) chunk.Rows {
 	}
 }
 
+// sparksFormats are those that Apache Spark brings along and weir has not: the
+// program is right, only not here.
+var sparksFormats = []string{"avro", "binaryfile", "image", "jdbc", "kafka", "libsvm", "orc", "socket",
+	"state-metadata", "statestore", "xml"}
+
 func noSuchFormat(name string) *plan.Error {
+	if slices.Contains(sparksFormats, strings.ToLower(name)) {
+		return plan.Unsupported("The format " + name)
+	}
 	return plan.NewError(plan.ClassClassNotFound, "DATA_SOURCE_NOT_FOUND",
 		fmt.Sprintf("weir knows no format %q.", name), "provider", name)
+}
+
+// noSuchSink is noSuchFormat for a streaming sink: of Spark's own formats some
+// cannot be streamed to there either.
+func noSuchSink(name string) *plan.Error {
+	if slices.Contains([]string{"binaryfile", "image", "jdbc", "libsvm"}, strings.ToLower(name)) {
+		return notStreamed(name, "writing")
+	}
+	return noSuchFormat(name)
 }
 
 // notStreamed refuses a format that cannot be streamed from or to; operator is

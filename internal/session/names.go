@@ -101,13 +101,14 @@ func (sc *scope) relationOf(ctx context.Context, t *catalog.Table, use *plan.Nam
 	if !ok {
 		return nil, noSuchFormat(t.Format)
 	}
+	r.Metadata = f.Metadata
 	if !selfDescribing(t.Format) && len(schema.Fields) > 0 || f.Describe == nil {
 		return r, nil
 	}
 	read := &plan.Read{
 		Format: t.Format, Options: options, Paths: r.Paths, Streaming: use != nil && use.Streaming,
 	}
-	found, err := f.Describe(ctx, sc.files, read)
+	found, err := describedBy(ctx, f, sc.files, read)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +140,18 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 	if p, ok := m.Options.Get("path"); ok && len(m.Paths) == 0 {
 		m.Paths = []string{p}
 	}
-	return f.Describe(ctx, n.sc.files, &m)
+	return describedBy(ctx, f, n.sc.files, &m)
+}
+
+// describedBy asks a format for what it would read, its hidden columns included.
+func describedBy(ctx context.Context, f *connector.Format, env *connector.Env, r *plan.Read,
+) (*plan.Relation, error) {
+	found, err := f.Describe(ctx, env, r)
+	if err != nil {
+		return nil, err
+	}
+	found.Metadata = f.Metadata
+	return found, nil
 }
 
 func notReadable(f *connector.Format) *plan.Error {

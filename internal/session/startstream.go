@@ -195,7 +195,7 @@ func (b *streamStart) target(ctx context.Context, resolved plan.Node, mode plan.
 	}
 	f, ok := sc.format(name)
 	if !ok {
-		return noSuchFormat(name)
+		return noSuchSink(name)
 	}
 	if f.Sink == nil {
 		return notStreamed(f.Name, "writing")
