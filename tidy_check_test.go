@@ -100,6 +100,7 @@ func TestSizesAreMeasured(t *testing.T) {
 		{"embedded", "type J interface{ x() }\ntype I interface {\na()\nb()\nc()\nd()\ne()\nJ\n}\n", ""},
 		{"line", "//" + strings.Repeat("x", 109) + "\n", "line a.go:2: 111"},
 		{"raw text", "var x = `\n" + strings.Repeat("x", 200) + "\n`\n", ""},
+		{"struct tag", "type T struct {\nA int `" + strings.Repeat("x", 200) + "`\n}\n", ""},
 		{"long text", "var x = \"" + strings.Repeat("x", 200) + "\"\n", "line a.go:2"},
 	}
 	for _, c := range cases {

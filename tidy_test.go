@@ -192,12 +192,15 @@ func (v nesting) Visit(n ast.Node) ast.Visitor {
 	return nesting{parent: n, level: v.level, deepest: v.deepest}
 }
 
-// longLines measures the lines above the limit. Lines of a raw string are data and not measured; nor, in
-// tests, are lines that consist mostly of string literals.
+// longLines measures the lines above the limit. Lines of a raw string are data and not measured, nor are
+// struct tags, which Go cannot break; nor, in tests, are lines that consist mostly of string literals.
 func longLines(s source) []size {
 	data := map[int]bool{}
 	quoted := map[int]int{}
 	ast.Inspect(s.file, func(n ast.Node) bool {
+		if f, ok := n.(*ast.Field); ok && f.Tag != nil {
+			data[s.fset.Position(f.Tag.Pos()).Line] = true
+		}
 		lit, ok := n.(*ast.BasicLit)
 		if !ok {
 			return true

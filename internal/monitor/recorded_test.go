@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -211,18 +212,23 @@ func parseOperator(t testing.TB, raw json.RawMessage) StateOperator {
 				s.CustomMetrics = append(s.CustomMetrics, StateMetric{Name: c.key, Value: integer(t, c.raw)})
 			}
 		case "snapshotCustomMetricNames":
-			for _, name := range elements(t, m.raw) {
-				for i := range s.CustomMetrics {
-					if s.CustomMetrics[i].Name == text(t, name) {
-						s.CustomMetrics[i].Snapshot = true
-					}
-				}
-			}
+			markSnapshots(t, s.CustomMetrics, elements(t, m.raw))
 		default:
 			*numbers[m.key] = integer(t, m.raw)
 		}
 	}
 	return s
+}
+
+// markSnapshots marks the metrics of the given names.
+func markSnapshots(t testing.TB, metrics []StateMetric, names []json.RawMessage) {
+	t.Helper()
+	for _, name := range names {
+		i := slices.IndexFunc(metrics, func(m StateMetric) bool { return m.Name == text(t, name) })
+		if i >= 0 {
+			metrics[i].Snapshot = true
+		}
+	}
 }
 
 func parseSource(t testing.TB, raw json.RawMessage, event bool) Source {
