@@ -135,8 +135,11 @@ func FuzzTexts(f *testing.F) {
 				t.Fatalf("%q is %g and then %g", text, x, again)
 			}
 		}
-		ParseInt(text, true)
-		ParseBool(text)
+		if x, ok := ParseInt(text, true); ok {
+			if again, ok := ParseInt(string(appendInt(nil, x)), false); !ok || again != x {
+				t.Fatalf("%q is %d and then %d", text, x, again)
+			}
+		}
 		ParseTimestampNTZ(text, true)
 		ParseDecimal(text, plan.Decimal(20, 5))
 		p, err := CompilePattern(pattern, PatternUse{Parse: true})

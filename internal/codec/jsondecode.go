@@ -31,6 +31,9 @@ type jsonNode struct {
 	// and looking up a name.
 	learnt []learntKey
 	index  int // column of a chunk, of fields of the record
+
+	// read decodes a value that is not null and begins at i.
+	read func(d *jsonDecoder, n *jsonNode, i int) (int, jsonResult)
 }
 
 type learntKey struct {
@@ -42,7 +45,7 @@ type learntKey struct {
 const maxLearntKeys = 256
 
 func newJSONNode(t plan.Type) *jsonNode {
-	n := &jsonNode{typ: t}
+	n := &jsonNode{typ: t, read: readers[t.Kind]}
 	switch t.Kind {
 	case plan.KindStruct:
 		n.byName = map[string]int32{}
@@ -75,42 +78,50 @@ func (n *jsonNode) bind(v *chunk.Vector) {
 
 // value decodes the value at i.
 func (d *jsonDecoder) value(n *jsonNode, i int) (int, jsonResult) {
-	i = d.space(i)
+	if i < len(d.b) && (d.b[i] <= ' ' || d.comments) {
+		i = d.space(i)
+	}
 	if i >= len(d.b) {
 		return -1, jsonWrong
 	}
-	c := d.b[i]
-	if c == 'n' {
-		i = d.word(i, "null")
-		if i >= 0 {
-			n.out.AppendNull()
-		}
-		return i, jsonWhole
+	if d.b[i] != 'n' {
+		return n.read(d, n, i)
 	}
-	switch n.typ.Kind {
-	case plan.KindStruct:
-		if c == '{' {
-			next, result := d.object(n, i, n.out.Len)
-			if next >= 0 {
-				n.out.AppendRow()
-			}
-			return next, result
-		}
-	case plan.KindArray:
-		if c == '[' {
-			return d.array(n, i)
-		}
-	case plan.KindMap:
-		if c == '{' {
-			return d.mapping(n, i)
-		}
-	case plan.KindNull:
+	i = d.word(i, "null")
+	if i >= 0 {
 		n.out.AppendNull()
-		return d.skip(i), jsonWhole
-	default:
-		return d.scalar(n, i, c)
 	}
-	return d.wrong(i)
+	return i, jsonWhole
+}
+
+// readers decode the values of each kind; jsonReadable has refused the others.
+var readers = [...]func(d *jsonDecoder, n *jsonNode, i int) (int, jsonResult){
+	plan.KindNull: (*jsonDecoder).anything, plan.KindBoolean: (*jsonDecoder).boolean,
+	plan.KindByte: (*jsonDecoder).integer, plan.KindShort: (*jsonDecoder).integer,
+	plan.KindInt: (*jsonDecoder).integer, plan.KindLong: (*jsonDecoder).bigint,
+	plan.KindFloat: (*jsonDecoder).float, plan.KindDouble: (*jsonDecoder).float,
+	plan.KindDecimal: (*jsonDecoder).decimal, plan.KindString: (*jsonDecoder).text,
+	plan.KindChar: (*jsonDecoder).text, plan.KindVarChar: (*jsonDecoder).text,
+	plan.KindBinary: (*jsonDecoder).binary, plan.KindDate: (*jsonDecoder).date,
+	plan.KindTimestamp: (*jsonDecoder).timestamp, plan.KindTimestampNTZ: (*jsonDecoder).timestampNTZ,
+	plan.KindArray: (*jsonDecoder).array, plan.KindMap: (*jsonDecoder).mapping,
+	plan.KindStruct: (*jsonDecoder).structure, plan.KindVariant: nil,
+}
+
+func (d *jsonDecoder) anything(n *jsonNode, i int) (int, jsonResult) {
+	n.out.AppendNull()
+	return d.skip(i), jsonWhole
+}
+
+func (d *jsonDecoder) structure(n *jsonNode, i int) (int, jsonResult) {
+	if d.b[i] != '{' {
+		return d.wrong(i)
+	}
+	next, result := d.object(n, i, n.out.Len)
+	if next >= 0 {
+		n.out.AppendRow()
+	}
+	return next, result
 }
 
 // wrong skips a value that is not of the type.
@@ -145,11 +156,18 @@ func (d *jsonDecoder) object(n *jsonNode, i, row int) (int, jsonResult) {
 				result = jsonPartial
 			}
 		}
+		if uint(i) < uint(len(d.b)) && d.b[i] == ',' {
+			// The next key usually follows at once.
+			if i++; i < len(d.b) && d.b[i] == '"' {
+				continue
+			}
+			i = d.space(i)
+			continue
+		}
 		if i < 0 {
 			return -1, jsonWrong
 		}
-		i = d.space(i)
-		if i < len(d.b) && d.b[i] == '}' {
+		if i = d.space(i); i < len(d.b) && d.b[i] == '}' {
 			break
 		}
 		if i = d.comma(i); i < 0 {
@@ -206,6 +224,9 @@ func (d *jsonDecoder) field(f *jsonNode, i, row int) (int, jsonResult) {
 // array decodes an array. A wrong element makes the whole array wrong, one
 // with wrong parts does not.
 func (d *jsonDecoder) array(n *jsonNode, i int) (int, jsonResult) {
+	if d.b[i] != '[' {
+		return d.wrong(i)
+	}
 	start, before := i, n.elem.out.Len
 	if d.depth++; d.depth > maxJSONDepth {
 		return -1, jsonWrong
@@ -243,6 +264,9 @@ func (d *jsonDecoder) array(n *jsonNode, i int) (int, jsonResult) {
 
 // mapping decodes a map; keys may repeat, as in Spark.
 func (d *jsonDecoder) mapping(n *jsonNode, i int) (int, jsonResult) {
+	if d.b[i] != '{' {
+		return d.wrong(i)
+	}
 	start, before := i, n.elem.out.Len
 	keys := n.out.Kids[0]
 	if d.depth++; d.depth > maxJSONDepth {

@@ -375,7 +375,7 @@ func (d *jsonDecoder) numberShape(from, to int, o JSONOptions) plan.Type {
 	if _, named := namedFloat(text); named {
 		return plan.Double
 	}
-	whole := strings.IndexAny(text, ".eE") < 0
+	whole := !strings.ContainsAny(text, ".eE")
 	if whole {
 		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return plan.Long

@@ -14,49 +14,29 @@ import (
 // textOf is b as a string that shares its memory.
 func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// scalar decodes a value of an atomic type; c is its first byte.
-func (d *jsonDecoder) scalar(n *jsonNode, i int, c byte) (int, jsonResult) {
-	switch n.typ.Kind {
-	case plan.KindString, plan.KindChar, plan.KindVarChar:
-		if c == '"' || c == '\'' {
-			content, next := d.str(i)
-			if next >= 0 {
-				n.out.AppendBytes(content)
-			}
-			return next, jsonWhole
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
+
+func (d *jsonDecoder) text(n *jsonNode, i int) (int, jsonResult) {
+	b := d.b
+	if b[i] == '"' {
+		from := i + 1
+		end := from + plain(b, from, '"')
+		if end < len(b) && b[end] == '"' {
+			n.out.AppendBytes(b[from:end])
+			return end + 1, jsonWhole
 		}
+	} else if b[i] != '\'' {
 		return d.anyText(n, i)
-	case plan.KindByte, plan.KindShort, plan.KindInt, plan.KindLong:
-		return d.integer(n, i)
-	case plan.KindFloat, plan.KindDouble:
-		if c == '"' || c == '\'' {
-			return d.quotedFloat(n, i)
-		}
-		return d.float(n, i, c)
-	case plan.KindBoolean:
-		return d.boolean(n, i, c)
-	case plan.KindDecimal:
-		return d.decimal(n, i, c)
-	case plan.KindTimestamp:
-		if c == '-' || c-'0' <= 9 {
-			return d.seconds(n, i)
-		}
-	}
-	if c != '"' && c != '\'' {
-		return d.wrong(i)
 	}
 	content, next := d.str(i)
-	if next < 0 {
-		return -1, jsonWrong
-	}
-	if !d.quoted(n, content) {
-		return next, jsonWrong
+	if next >= 0 {
+		n.out.AppendBytes(content)
 	}
 	return next, jsonWhole
 }
 
-func (d *jsonDecoder) boolean(n *jsonNode, i int, c byte) (int, jsonResult) {
-	switch c {
+func (d *jsonDecoder) boolean(n *jsonNode, i int) (int, jsonResult) {
+	switch d.b[i] {
 	case 't':
 		if i = d.word(i, "true"); i >= 0 {
 			chunk.Append(n.out, uint8(1))
@@ -69,6 +49,18 @@ func (d *jsonDecoder) boolean(n *jsonNode, i int, c byte) (int, jsonResult) {
 		return d.wrong(i)
 	}
 	return i, jsonWhole
+}
+
+func (d *jsonDecoder) bigint(n *jsonNode, i int) (int, jsonResult) {
+	if c := d.b[i]; c != '-' && c-'0' > 9 {
+		return d.wrong(i)
+	}
+	v, next, ok := d.long(i)
+	if next < 0 || !ok {
+		return next, jsonWrong
+	}
+	chunk.Append(n.out, v)
+	return next, jsonWhole
 }
 
 // long reads an integer; whole is false when it is none or overflows.
@@ -112,8 +104,6 @@ func (d *jsonDecoder) integer(n *jsonNode, i int) (int, jsonResult) {
 		return next, jsonWrong
 	}
 	switch n.typ.Kind {
-	case plan.KindLong:
-		chunk.Append(n.out, v)
 	case plan.KindInt:
 		if v != int64(int32(v)) {
 			return next, jsonWrong
@@ -178,7 +168,11 @@ func namedFloat(s string) (float64, bool) {
 	}
 }
 
-func (d *jsonDecoder) float(n *jsonNode, i int, c byte) (int, jsonResult) {
+func (d *jsonDecoder) float(n *jsonNode, i int) (int, jsonResult) {
+	c := d.b[i]
+	if isQuote(c) {
+		return d.quotedFloat(n, i)
+	}
 	if c != '-' && c != '+' && c-'0' > 9 {
 		if c != 'N' && c != 'I' {
 			return d.wrong(i)
@@ -253,11 +247,11 @@ func (d *jsonDecoder) exactDouble(i int) (f float64, next int, ok bool) {
 	return f, i, true
 }
 
-func (d *jsonDecoder) decimal(n *jsonNode, i int, c byte) (int, jsonResult) {
+func (d *jsonDecoder) decimal(n *jsonNode, i int) (int, jsonResult) {
 	var text string
 	next := -1
-	switch {
-	case c == '"' || c == '\'':
+	switch c := d.b[i]; {
+	case isQuote(c):
 		var content []byte
 		content, next = d.str(i)
 		text = textOf(content)
@@ -288,40 +282,71 @@ func parseJSONDecimal(text string, t plan.Type) (chunk.Dec, DecimalFault) {
 	return n.toDecimal(t)
 }
 
-// quoted appends a value that JSON gives as a string; false when it is none.
-func (d *jsonDecoder) quoted(n *jsonNode, content []byte) bool {
-	text := textOf(content)
-	switch n.typ.Kind {
-	case plan.KindDate:
-		days, ok := d.date(text)
-		if ok {
-			chunk.Append(n.out, days)
-		}
-		return ok
-	case plan.KindTimestamp:
-		micros, ok := d.timestamp(text)
-		if ok {
-			chunk.Append(n.out, micros)
-		}
-		return ok
-	case plan.KindTimestampNTZ:
-		micros, ok := d.timestampNTZ(text)
-		if ok {
-			chunk.Append(n.out, micros)
-		}
-		return ok
-	case plan.KindBinary:
-		out, err := base64.StdEncoding.AppendDecode(nil, content)
-		if err == nil {
-			n.out.AppendBytes(out)
-		}
-		return err == nil
-	default:
-		return false
+// quoted is the content of a value that JSON gives as a string.
+func (d *jsonDecoder) quoted(i int) (content []byte, next int, ok bool) {
+	if !isQuote(d.b[i]) {
+		return nil, d.skip(i), false
 	}
+	content, next = d.str(i)
+	return content, next, next >= 0
 }
 
-func (d *jsonDecoder) date(text string) (int32, bool) {
+func (d *jsonDecoder) binary(n *jsonNode, i int) (int, jsonResult) {
+	content, next, ok := d.quoted(i)
+	if !ok {
+		return next, jsonWrong
+	}
+	out, err := base64.StdEncoding.AppendDecode(nil, content)
+	if err != nil {
+		return next, jsonWrong
+	}
+	n.out.AppendBytes(out)
+	return next, jsonWhole
+}
+
+func (d *jsonDecoder) date(n *jsonNode, i int) (int, jsonResult) {
+	content, next, ok := d.quoted(i)
+	if !ok {
+		return next, jsonWrong
+	}
+	days, ok := d.parseDate(textOf(content))
+	if !ok {
+		return next, jsonWrong
+	}
+	chunk.Append(n.out, days)
+	return next, jsonWhole
+}
+
+func (d *jsonDecoder) timestamp(n *jsonNode, i int) (int, jsonResult) {
+	if c := d.b[i]; c == '-' || c-'0' <= 9 {
+		return d.seconds(n, i)
+	}
+	content, next, ok := d.quoted(i)
+	if !ok {
+		return next, jsonWrong
+	}
+	micros, ok := d.parseTimestamp(textOf(content))
+	if !ok {
+		return next, jsonWrong
+	}
+	chunk.Append(n.out, micros)
+	return next, jsonWhole
+}
+
+func (d *jsonDecoder) timestampNTZ(n *jsonNode, i int) (int, jsonResult) {
+	content, next, ok := d.quoted(i)
+	if !ok {
+		return next, jsonWrong
+	}
+	micros, ok := d.parseTimestampNTZ(textOf(content))
+	if !ok {
+		return next, jsonWrong
+	}
+	chunk.Append(n.out, micros)
+	return next, jsonWhole
+}
+
+func (d *jsonDecoder) parseDate(text string) (int32, bool) {
 	if text == "" {
 		return 0, false
 	}
@@ -341,7 +366,7 @@ func (d *jsonDecoder) date(text string) (int32, bool) {
 	return int32(days), err == nil
 }
 
-func (d *jsonDecoder) timestamp(text string) (int64, bool) {
+func (d *jsonDecoder) parseTimestamp(text string) (int64, bool) {
 	if text == "" {
 		return 0, false
 	}
@@ -359,7 +384,7 @@ func (d *jsonDecoder) timestamp(text string) (int64, bool) {
 	return ParseTimestamp(strings.ReplaceAll(text, "GMT", ""), d.zone, d.now)
 }
 
-func (d *jsonDecoder) timestampNTZ(text string) (int64, bool) {
+func (d *jsonDecoder) parseTimestampNTZ(text string) (int64, bool) {
 	if d.ntzPattern != nil {
 		micros, err := d.ntzPattern.ParseTimestampNTZ(text, false)
 		return micros, err == nil
