@@ -2,6 +2,7 @@ package connector
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -21,6 +22,15 @@ type Env struct {
 	// Console is where the console sink prints: the server's standard output.
 	// Nil drops what it prints.
 	Console io.Writer
+	// Warn is told what was skipped or left undone without stopping a query: a
+	// corrupt file that may be ignored, a checkpoint of a table. Nil drops it.
+	Warn func(text string)
+}
+
+func (e *Env) warn(format string, args ...any) {
+	if e.Warn != nil {
+		e.Warn(fmt.Sprintf(format, args...))
+	}
 }
 
 // Format is an entry of the shelf. A nil function says that the format cannot

@@ -267,14 +267,19 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 		change.Dynamic = strings.EqualFold(mode, "dynamic") && len(fit.Partitions) > 0
 		change.Replace = !change.Dynamic
 	}
-	return commitDelta(ctx, s, change, written)
+	return w.commit(ctx, s, change, written)
 }
 
-// commitDelta commits and removes the data files when they are certain not to
+// commit commits and removes the data files when they are certain not to
 // be wanted. After an error of the disk the commit may stand all the same, so
 // they stay.
-func commitDelta(ctx context.Context, s *delta.Snapshot, change delta.Change, written delta.Written) error {
+func (w *deltaWrite) commit(
+	ctx context.Context, s *delta.Snapshot, change delta.Change, written delta.Written,
+) error {
 	done, err := s.Commit(ctx, change)
+	if done && s.CheckpointError() != nil {
+		w.env.warn("The log of the Delta table in %s goes on without a checkpoint: %v", s.Dir, s.CheckpointError())
+	}
 	var refused *plan.Error
 	if err == nil && !done || errors.As(err, &refused) {
 		return errors.Join(err, s.Discard(written))
@@ -388,7 +393,7 @@ func (s *deltaSink) Write(ctx context.Context, batch Batch) (int64, error) {
 	}
 	change := delta.StreamUpdate(s.spec.Mode, s.spec.QueryID, batch.ID, written, s.write.env.Now())
 	change.Metadata, change.Protocol = fit.Metadata, fit.Protocol
-	return -1, commitDelta(ctx, s.snapshot, change, written)
+	return -1, s.write.commit(ctx, s.snapshot, change, written)
 }
 
 func (s *deltaSink) Close() error { return nil }

@@ -141,6 +141,7 @@ func (r *fileReader) judge(f dataFile, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	case missing && r.ignoreMissing, !missing && r.ignoreCorrupt:
+		r.job.env.warn("The file %s is skipped: %v", f.uri(), err)
 		return nil
 	case missing:
 		condition = "FAILED_READ_FILE.FILE_NOT_EXIST"

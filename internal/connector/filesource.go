@@ -33,6 +33,8 @@ type fileSource struct {
 	// pinned is the listing that AvailableNow keeps to.
 	pinned   []dataFile
 	isPinned bool
+
+	trusted bool // the log was compared with the offset that the query has
 }
 
 type fileSourceOptions struct {
@@ -212,7 +214,10 @@ func (f *fileSource) Describe() string {
 // Latest makes the next batch of the source: it lists, takes what the limits
 // allow and writes that to the log. An entry that the log has already and that
 // is newer than start, as after a crash, is such a batch too.
-func (f *fileSource) Latest(_ context.Context, _ Offset, limit Limit) (Offset, error) {
+func (f *fileSource) Latest(_ context.Context, start Offset, limit Limit) (Offset, error) {
+	if err := f.trust(start); err != nil {
+		return "", err
+	}
 	fresh, err := f.fresh()
 	if err != nil {
 		return "", err
@@ -228,6 +233,32 @@ func (f *fileSource) Latest(_ context.Context, _ Offset, limit Limit) (Offset, e
 		return "", nil
 	}
 	return Offset(fmt.Sprintf(`{"logOffset":%d}`, f.log.latest)), nil
+}
+
+// trust checks once that the log has the batch where the query stands, with
+// files that lie below the source's path.
+func (f *fileSource) trust(start Offset) error {
+	if f.trusted || start == "" {
+		f.trusted = true
+		return nil
+	}
+	n, err := logOffset(start)
+	if err != nil {
+		return err
+	}
+	if n >= 0 {
+		entries, err := f.entries(Offset(strconv.FormatInt(n-1, 10)), start)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if _, err := f.place(e); err != nil {
+				return err
+			}
+		}
+	}
+	f.trusted = true
+	return nil
 }
 
 // fresh are the files that no batch has had, in the order they are taken.
@@ -418,27 +449,35 @@ func (f *fileSource) compacted(id int64) ([]string, error) {
 	return nil, missing
 }
 
+// place is where a logged file is; its path must be below the source's.
+func (f *fileSource) place(e seenFile) (dataFile, error) {
+	loc, err := f.tree.env.Files.FromURI(e.Path)
+	if err != nil {
+		return dataFile{}, fmt.Errorf("file %s of the source's log: %w", e.Path, err)
+	}
+	d := dataFile{loc: loc, path: loc.Path, base: path.Dir(loc.Path)}
+	if root := f.tree.roots[0]; !vfs.HasGlob(root.Path) {
+		d.base = root.Path
+		if !within(d.path, root.Path) {
+			return d, plan.IllegalArgument("Wrong basePath %s for the root path: %s",
+				f.tree.text[0], loc.Text(loc.Path))
+		}
+	}
+	return d, nil
+}
+
 // located finds the logged files. One that was removed since has no rows, as in
 // Spark.
 func (f *fileSource) located(entries []seenFile) ([]dataFile, error) {
-	root := f.tree.roots[0]
-	glob := vfs.HasGlob(root.Path)
 	files := make([]dataFile, 0, len(entries))
 	for _, e := range entries {
-		loc, err := f.tree.env.Files.FromURI(e.Path)
+		d, err := f.place(e)
 		if err != nil {
-			return nil, fmt.Errorf("file %s of the source's log: %w", e.Path, err)
+			return nil, err
 		}
-		d := dataFile{loc: loc, path: loc.Path, base: path.Dir(loc.Path)}
-		if !glob {
-			d.base = root.Path
-			if !within(d.path, root.Path) {
-				return nil, plan.IllegalArgument("Wrong basePath %s for the root path: %s",
-					f.tree.text[0], loc.Text(loc.Path))
-			}
-		}
-		info, err := loc.FS.Stat(loc.Path)
+		info, err := d.loc.FS.Stat(d.path)
 		if vfs.NotFound(err) {
+			f.tree.env.warn("The file %s was removed before its batch was read; its rows are missing.", e.Path)
 			continue
 		}
 		if err != nil {

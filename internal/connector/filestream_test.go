@@ -344,6 +344,11 @@ func TestAMissingLogEntryIsNamed(t *testing.T) {
 	if err == nil || err.Error() != "batch 0 doesn't exist" {
 		t.Errorf("got %v", err)
 	}
+	restarted := jsonSource(t, newEnv(t, fsys), "/r/in", nil, Place{fsys, "/r/ck"})
+	if _, err := restarted.Latest(t.Context(), end, Limit{}); err == nil ||
+		err.Error() != "batch 0 doesn't exist" {
+		t.Errorf("after a restart: %v", err)
+	}
 	other := jsonSource(t, newEnv(t, fsys), "/r", nil, Place{fsys, "/r/ck"})
 	must(
 		t,

@@ -196,6 +196,7 @@ func (s *Snapshot) checkpointRows(ctx context.Context, out *codec.ParquetWriter)
 	for _, key := range sortedKeys(s.removed) {
 		r := s.removed[key]
 		if r.DeletionTimestamp < newest-removedFor.Milliseconds() {
+			delete(s.removed, key)
 			continue
 		}
 		w.put("remove", []plan.Value{r.Path, zeroIsNull(r.DeletionTimestamp), false, r.ExtendedFileMetadata,

@@ -242,7 +242,7 @@ func NewMetadata(schema plan.Type, partitions []string, now time.Time) (*Metadat
 		return nil, nil, err
 	}
 	protocol := protocolFor(schema)
-	if partitions == nil {
+	if partitions = spelled(schema, partitions); partitions == nil {
 		partitions = []string{}
 	}
 	schema = storedSchema(schema)

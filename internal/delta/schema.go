@@ -129,6 +129,7 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 	if err := checkDuplicates(data); err != nil {
 		return nil, err
 	}
+	o.Partitions = spelled(data, o.Partitions)
 	if s.Version < 0 {
 		m, p, err := NewMetadata(data.AsNullable(), o.Partitions, o.Now)
 		if err != nil {
@@ -176,6 +177,17 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 		return fit, s.redescribe(fit, fit.Partitions)
 	}
 	return fit, nil
+}
+
+// spelled are names as the schema writes them.
+func spelled(schema plan.Type, names []string) []string {
+	out := slices.Clone(names)
+	for i, name := range names {
+		if at := columnIndex(schema, name); at >= 0 {
+			out[i] = schema.Fields[at].Name
+		}
+	}
+	return out
 }
 
 func identity(n int) []int {
