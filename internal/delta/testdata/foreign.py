@@ -58,7 +58,7 @@ def duckdb_reader():
     return lambda path: {"rows": rows(con.execute("select * from delta_scan(?)", [path]).fetch_arrow_table())}
 
 
-readers = {"delta-rs": delta_rs}
+readers = {"delta-rs": delta_rs} if importlib.util.find_spec("deltalake") else {}
 try:
     duck = duckdb_reader()
 except ImportError:
