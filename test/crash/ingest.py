@@ -1,0 +1,130 @@
+"""Starts queries on servers that are going to die, and reads what they left behind.
+
+Takes one JSON command to a line, {"id", "op", ...}, runs it in a thread of its own
+and answers {"id", "answer"} or {"id", "error"}. The commands are the functions below
+COMMANDS; start and finish speak Spark Connect, the others only read files.
+"""
+import collections
+import glob
+import json
+import os
+import sys
+import threading
+import time
+
+import deltalake
+import duckdb
+import pyarrow.parquet
+from pyspark.sql import SparkSession
+
+queries = {}  # number of a start command -> its query
+
+
+def start(id, remote, kind, rate=0, inputs="", out="", checkpoint=""):
+    """Starts the query over ticks or lines; answers the number to name it by."""
+    spark = SparkSession.builder.remote(remote).create()
+    spark.client.set_retry_policies([])  # a dead server stays dead
+    make = {"ticks": ticks, "lines": lines}[kind]
+    queries[id] = make(spark, rate, inputs, out, checkpoint)
+    return id
+
+
+def ticks(spark, rate, *_):
+    spark.sql("CREATE SCHEMA IF NOT EXISTS main.crash")
+    spark.sql("CREATE VOLUME IF NOT EXISTS main.crash.checkpoints")
+    stream = spark.readStream.format("rate").option("rowsPerSecond", rate).load()
+    return (
+        stream.writeStream.queryName("ticks")
+        .option("checkpointLocation", "/Volumes/main/crash/checkpoints/ticks")
+        .toTable("main.crash.ticks")
+    )
+
+
+def lines(spark, _, inputs, out, checkpoint):
+    stream = spark.readStream.schema("id BIGINT, word STRING").option("maxFilesPerTrigger", 1).json(inputs)
+    return (
+        stream.writeStream.queryName("lines").format("parquet")
+        .option("checkpointLocation", checkpoint).start(out)
+    )
+
+
+def finish(id, query, batches):
+    """Waits until a query has done batches with rows, then stops it."""
+    query = queries.pop(query)
+    while sum(1 for p in query.recentProgress if p["numInputRows"]) < batches:
+        if query.exception():
+            raise query.exception()
+        time.sleep(0.05)
+    query.stop()
+    return "stopped"
+
+
+def drain(id, query):
+    """Lets a query do all its input, then stops it."""
+    query = queries.pop(query)
+    query.processAllAvailable()
+    query.stop()
+    return "stopped"
+
+
+def read_table(id, table):
+    """What deltalake finds in a Delta table, and DuckDB in the files it names."""
+    snapshot = deltalake.DeltaTable(table)
+    mine = sorted(snapshot.to_pyarrow_table()["value"].to_pylist())
+    files = snapshot.file_uris()
+    if not files:
+        return {"rows": 0, "exact": not mine}
+    rows, distinct, least, most = duckdb.connect().execute(
+        "SELECT count(*), count(DISTINCT value), min(value), max(value) FROM read_parquet(?)", [files]
+    ).fetchone()
+    exact = mine == list(range(rows)) and distinct == rows and least in (0, None) and most in (rows - 1, None)
+    return {"rows": rows, "exact": exact}
+
+
+def read_files(id, inputs, out):
+    """The rows of the files that _spark_metadata names, against those of the input."""
+    want = collections.Counter()
+    for name in glob.glob(os.path.join(inputs, "*.json")):
+        with open(name, encoding="utf-8") as f:
+            want.update((r["id"], r["word"]) for r in map(json.loads, f))
+    got = collections.Counter()
+    for path in sink_log(os.path.join(out, "_spark_metadata")):
+        for row in pyarrow.parquet.ParquetFile(path).read().to_pylist():
+            got[(row["id"], row["word"])] += 1
+    return {
+        "rows": got.total(), "missing": sum((want - got).values()),
+        "surplus": sum((got - want).values()),
+    }
+
+
+def sink_log(folder):
+    """The files that the log of a file sink adds: its last compact entry and what follows."""
+    batches = {int(n.split(".")[0]): n for n in os.listdir(folder) if n.split(".")[0].isdigit()}
+    compact = max((b for b, n in batches.items() if n.endswith(".compact")), default=0)
+    paths = []
+    for batch in sorted(b for b in batches if b >= compact):
+        with open(os.path.join(folder, batches[batch]), encoding="utf-8") as f:
+            version, *entries = f.read().splitlines()
+        if version != "v1":
+            raise ValueError(f"version {version} of {batches[batch]}")
+        paths += [json.loads(e)["path"].removeprefix("file://") for e in entries]
+    return paths
+
+
+COMMANDS = {f.__name__: f for f in (start, finish, drain, read_table, read_files)}
+writing = threading.Lock()
+
+
+def run(id, op, arguments):
+    try:
+        reply = {"id": id, "answer": COMMANDS[op](id, **arguments)}
+    except BaseException as e:
+        reply = {"id": id, "error": f"{type(e).__name__}: {e}"[:2000]}
+    with writing:
+        print(json.dumps(reply), flush=True)
+
+
+for line in sys.stdin:
+    command = json.loads(line)
+    threading.Thread(target=run, args=(command["id"], command["op"], command["arguments"]), daemon=True).start()
+os._exit(0)  # no session is worth releasing: their servers are gone
