@@ -114,7 +114,7 @@ func (d *decoder) relation(r *pb.Relation) (plan.Node, error) {
 		return nil, notSupported(r, f)
 	}
 	n, err := decode(d, r)
-	if err != nil || r.GetCommon().PlanId == nil {
+	if err != nil || !hasID(r) {
 		return n, err
 	}
 	if _, command := n.(plan.Command); command {
@@ -122,6 +122,10 @@ func (d *decoder) relation(r *pb.Relation) (plan.Node, error) {
 	}
 	return &plan.Tagged{ID: r.GetCommon().GetPlanId(), Input: n}, nil
 }
+
+// hasID reports whether the client gave a relation an id; other clients than
+// PySpark may leave it, or the whole header, out.
+func hasID(r *pb.Relation) bool { return r.GetCommon() != nil && r.GetCommon().PlanId != nil }
 
 // expression decodes an expression.
 func (d *decoder) expression(e *pb.Expression) (plan.Expr, error) {

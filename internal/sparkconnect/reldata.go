@@ -218,7 +218,7 @@ func (d *decoder) withRelations(m *pb.WithRelations) (plan.Node, error) {
 			defs = append(defs, plan.CTE{Name: a.GetAlias(), Query: q})
 			continue
 		}
-		if r.GetCommon().PlanId == nil {
+		if !hasID(r) {
 			return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.INVALID_WITH_RELATION_REFERENCE",
 				"A relation that others refer to needs an id.")
 		}

@@ -1,0 +1,122 @@
+package sparkconnect
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weir-dev/weir/internal/plan"
+	pb "github.com/weir-dev/weir/internal/sparkpb"
+)
+
+func newDecoder() *decoder {
+	return &decoder{
+		tables: &tables{relations: relationTable(), expressions: expressionTable(), catalog: catalogTable()},
+		blob:   func(hash string) ([]byte, error) { return nil, operationNotFound(hash) },
+	}
+}
+
+// TestEveryEmptyMessageIsAnswered decodes each arm of each oneof with nothing
+// in it: a plan or a named error, never a panic.
+func TestEveryEmptyMessageIsAnswered(t *testing.T) {
+	try := func(m proto.Message, oneof protoreflect.Name, decode func() error) {
+		fields := m.ProtoReflect().Descriptor().Oneofs().ByName(oneof).Fields()
+		for i := range fields.Len() {
+			f := fields.Get(i)
+			if f.Message() != nil {
+				m.ProtoReflect().Set(f, m.ProtoReflect().NewField(f))
+			}
+			if err := decode(); err != nil && asError(err).Class == "" {
+				t.Errorf("%s.%s: an error without a class: %v", m.ProtoReflect().Descriptor().Name(), f.Name(), err)
+			}
+		}
+	}
+	r, e, c := &pb.Relation{}, &pb.Expression{}, &pb.Catalog{}
+	try(r, "rel_type", func() error { _, err := newDecoder().relation(r); return err })
+	try(e, "expr_type", func() error { _, err := newDecoder().expression(e); return err })
+	try(c, "cat_type", func() error { _, err := newDecoder().catalogCall(c); return err })
+}
+
+func TestNothingSetIsInvalidPlanInput(t *testing.T) {
+	for _, c := range []struct {
+		decode func() error
+		name   string
+	}{
+		{func() error { _, err := newDecoder().relation(&pb.Relation{}); return err }, "RELTYPE_NOT_SET"},
+		{func() error { _, err := newDecoder().expression(&pb.Expression{}); return err }, "EXPRTYPE_NOT_SET"},
+	} {
+		e := asError(c.decode())
+		if e.Condition != "CONNECT_INVALID_PLAN.INVALID_ONE_OF_FIELD_NOT_SET" || e.Args["name"] != c.name {
+			t.Errorf("got %s %v, want %s", e.Condition, e.Args, c.name)
+		}
+	}
+}
+
+func TestDeepPlansAreRefusedByName(t *testing.T) {
+	r := &pb.Relation{RelType: &pb.Relation_Range{Range: &pb.Range{End: 1, Step: 1}}}
+	for range 10000 {
+		r = &pb.Relation{RelType: &pb.Relation_Limit{Limit: &pb.Limit{Input: r, Limit: 1}}}
+	}
+	if _, err := newDecoder().relation(r); asError(err).Condition != "CONNECT_INVALID_PLAN.CANNOT_PARSE" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRelationsAreTaggedByTheirID(t *testing.T) {
+	id := int64(7)
+	r := &pb.Relation{
+		Common:  &pb.RelationCommon{PlanId: &id},
+		RelType: &pb.Relation_Range{Range: &pb.Range{End: 1, Step: 1}},
+	}
+	n, err := newDecoder().relation(r)
+	if tagged, ok := n.(*plan.Tagged); err != nil || !ok || tagged.ID != 7 {
+		t.Errorf("got %T %v", n, err)
+	}
+	r.Common = nil
+	n, err = newDecoder().relation(r)
+	if _, ok := n.(*plan.Range); err != nil || !ok {
+		t.Errorf("without a header: %T %v", n, err)
+	}
+}
+
+func TestColumnNamesSplitAsInSpark(t *testing.T) {
+	for name, want := range map[string]string{
+		"a": "a", "a.b": "a|b", "`a.b`.c": "a.b|c", "a b": "a b", "``": "", "`a``b`": "a`b",
+	} {
+		parts, err := columnParts(name)
+		got := ""
+		for i, p := range parts {
+			if i > 0 {
+				got += "|"
+			}
+			got += p
+		}
+		if err != nil || got != want {
+			t.Errorf("%q: got %q %v, want %q", name, got, err, want)
+		}
+	}
+	for _, name := range []string{"a..b", "a.", "`a", "a`b", "`a`b"} {
+		if _, err := columnParts(name); asError(err).Condition != "INVALID_ATTRIBUTE_NAME_SYNTAX" {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestDecimalLiterals(t *testing.T) {
+	p, s := int32(5), int32(2)
+	l, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: "1.005", Precision: &p, Scale: &s})
+	if err != nil || encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != "1.01" {
+		t.Errorf("got %v %v", l, err)
+	}
+	l, err = decimalLiteral(&pb.Expression_Literal_Decimal{Value: "-0.05"})
+	if err != nil || l.Of.Simple() != "decimal(2,2)" ||
+		encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != "-0.05" {
+		t.Errorf("got %v %v", l, err)
+	}
+	for _, bad := range []string{"", "x", "1/2", "1e400", "123456"} {
+		if _, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: bad, Precision: &p, Scale: &s}); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
