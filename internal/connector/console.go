@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/zeebo/xxh3"
 )
 
 func consoleFormat() *Format {
@@ -31,10 +33,11 @@ type consoleSink struct {
 	out  io.Writer
 }
 
-// Describe is Spark's text: the name of a Java object. What follows the @ has
-// no meaning.
+// Describe is Spark's text: the name of a Java object. What follows the @ is its
+// identity there; here it tells queries apart.
 func (s *consoleSink) Describe() string {
-	return "org.apache.spark.sql.execution.streaming.ConsoleTable$@1"
+	return fmt.Sprintf("org.apache.spark.sql.execution.streaming.ConsoleTable$@%08x",
+		uint32(xxh3.HashString(s.spec.QueryID)))
 }
 
 // Write prints a batch once all of it is computed. Options are read here, in

@@ -58,6 +58,7 @@ func (s *Session) begin() (*scope, error) {
 	sc.files = &connector.Env{
 		Files: s.engine.files, Eval: sc.eval, Conf: lookup, Parallelism: s.engine.parallelism,
 		Now: time.Now, Console: s.engine.options.Console,
+		Warn: func(text string) { s.engine.log.Warn(text, "session", s.id) },
 	}
 	return sc, nil
 }
