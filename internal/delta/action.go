@@ -158,20 +158,6 @@ func (a action) line(to *bytes.Buffer) error {
 	return enc.Encode(a)
 }
 
-// history is what is read of a commitInfo: writers put there what they like.
-type history struct {
-	CommitInfo *struct {
-		Timestamp           int64                      `json:"timestamp"`
-		Operation           string                     `json:"operation"`
-		OperationParameters map[string]json.RawMessage `json:"operationParameters"`
-		ReadVersion         *int64                     `json:"readVersion"`
-		IsolationLevel      string                     `json:"isolationLevel"`
-		IsBlindAppend       *bool                      `json:"isBlindAppend"`
-		OperationMetrics    map[string]json.RawMessage `json:"operationMetrics"`
-		EngineInfo          string                     `json:"engineInfo"`
-	} `json:"commitInfo"`
-}
-
 // readAction is action without the commitInfo.
 type readAction struct {
 	Metadata *Metadata `json:"metaData"`

@@ -240,7 +240,6 @@ func column(of plan.Type, values ...int64) *chunk.Chunk {
 // fileSink keeps each batch in a file of its own, once (C4, C5).
 type fileSink struct {
 	place    connector.Place
-	skips    bool // says what it holds before anything is computed
 	hold     chan struct{}
 	stubborn chan struct{}
 	wrote    *[]wrote
@@ -374,7 +373,6 @@ type rig struct {
 	trigger  Trigger
 	conf     map[string]string
 	crash    func(step string)
-	scans    int // reads of static relations
 	name     string
 	explain  func(plan.Node, bool) string
 	bus      *monitor.Bus
