@@ -1,6 +1,7 @@
 package sparkconnect
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -103,20 +104,45 @@ func TestColumnNamesSplitAsInSpark(t *testing.T) {
 	}
 }
 
+// TestDecimalLiterals expects what the client of Spark 4.3.0 shows for lit of
+// each decimal; it sends (10,0) with all of them.
 func TestDecimalLiterals(t *testing.T) {
-	p, s := int32(5), int32(2)
-	l, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: "1.005", Precision: &p, Scale: &s})
-	if err != nil || encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != "1.01" {
-		t.Errorf("got %v %v", l, err)
-	}
-	l, err = decimalLiteral(&pb.Expression_Literal_Decimal{Value: "-0.05"})
-	if err != nil || l.Of.Simple() != "decimal(2,2)" ||
-		encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != "-0.05" {
-		t.Errorf("got %v %v", l, err)
-	}
-	for _, bad := range []string{"", "x", "1/2", "1e400", "123456"} {
-		if _, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: bad, Precision: &p, Scale: &s}); err == nil {
-			t.Errorf("%q was taken", bad)
+	p, s := int32(10), int32(0)
+	for _, c := range []struct{ text, value, kind, condition string }{
+		{"1.50", "1.50", "decimal(10,2)", ""},
+		{"-12.340", "-12.340", "decimal(10,3)", ""},
+		{"1E+5", "100000", "decimal(10,0)", ""},
+		{"0E+3", "0", "decimal(10,0)", ""},
+		{"1E-10", "0.0000000001", "decimal(10,10)", ""},
+		{"0.000001", "0.000001", "decimal(10,6)", ""},
+		{"123456789012345678901234567890.12345678", "123456789012345678901234567890.12345678", "decimal(38,8)", ""},
+		{strings.Repeat("1", 38), strings.Repeat("1", 38), "decimal(38,0)", ""},
+		{strings.Repeat("1", 39), "", "", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"},
+		{"1E-39", "", "", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"},
+		{"1E38", "", "", "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION"},
+		{"1E2147483647", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"NaN", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"1/2", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"0x1", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"1_0", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"--1", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"1-2", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{"", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+		{".", "", "", "CONNECT_INVALID_PLAN.CANNOT_PARSE"},
+	} {
+		l, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: c.text, Precision: &p, Scale: &s})
+		if c.condition != "" {
+			if err == nil || asError(err).Condition != c.condition {
+				t.Errorf("%q: %v %v, want %s", c.text, l, err, c.condition)
+			}
+			continue
 		}
+		if err != nil || l.Of.Simple() != c.kind || encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != c.value {
+			t.Errorf("%q: %v %v, want %s as %s", c.text, l, err, c.value, c.kind)
+		}
+	}
+	l, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: "-0.05"})
+	if err != nil || l.Of.Simple() != "decimal(2,2)" {
+		t.Errorf("got %v %v", l, err)
 	}
 }

@@ -2,6 +2,7 @@ package sparkconnect
 
 import (
 	"math/big"
+	"strconv"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
@@ -60,56 +61,64 @@ func (d *decoder) literal(l *pb.Expression_Literal) (*plan.Literal, error) {
 	}
 }
 
-// decimalLiteral takes precision and scale from the message, or from the
-// digits when it does not give them.
+// maxExponent bounds the exponent of a decimal's text, so that no short text
+// asks for a huge number.
+const maxExponent = 1000
+
+// decimalLiteral reads the digits of the value. Precision and scale of the
+// message can widen the type that the digits need, never narrow it: clients say
+// (10,0) for every decimal whose type they do not know.
 func decimalLiteral(m *pb.Expression_Literal_Decimal) (*plan.Literal, error) {
 	text := m.GetValue()
-	bad := plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.CANNOT_PARSE",
-		"The decimal literal "+text+" is not a number that a decimal can hold.", "errorMsg", text)
-	if len(text) > 100 {
-		return nil, bad
+	digits, s, ok := decimalDigits(text)
+	if !ok {
+		return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.CANNOT_PARSE",
+			"The decimal literal "+text+" is not a number that a decimal can hold.", "errorMsg", text)
 	}
-	exact, ok := new(big.Rat).SetString(text)
-	if !ok || strings.Contains(text, "/") {
-		return nil, bad
+	given := int(m.GetScale())
+	unscaled := digits
+	if given > s && given <= plan.MaxPrecision {
+		unscaled = new(big.Int).Mul(digits, pow10(given-s))
+		s = given
 	}
-	p, s := int(m.GetPrecision()), int(m.GetScale())
-	if m.Precision == nil || m.Scale == nil {
-		p, s = digitsOf(text)
-	}
-	if p < 1 || p > plan.MaxPrecision || s < 0 || s > p {
-		return nil, bad
-	}
-	scaled := new(big.Rat).Mul(exact, new(big.Rat).SetInt(pow10(s)))
-	unscaled := roundHalfUp(scaled)
-	if new(big.Int).Abs(unscaled).Cmp(pow10(p)) >= 0 {
-		return nil, bad
+	p := max(len(new(big.Int).Abs(unscaled).String()), s, int(m.GetPrecision()))
+	if p = max(p, given); p > plan.MaxPrecision {
+		return nil, plan.NewError(plan.ClassArithmetic, "DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+			"A decimal has at most 38 digits, not "+strconv.Itoa(p)+".",
+			"precision", strconv.Itoa(p), "maxPrecision", strconv.Itoa(plan.MaxPrecision))
 	}
 	return plan.Lit(decimal128.FromBigInt(unscaled), plan.Decimal(p, s)), nil
 }
 
-func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
-
-// roundHalfUp rounds to the nearest integer, halves away from zero.
-func roundHalfUp(x *big.Rat) *big.Int {
-	two := big.NewInt(2)
-	num := new(big.Int).Mul(new(big.Int).Abs(x.Num()), two)
-	num.Add(num, x.Denom())
-	q := num.Quo(num, new(big.Int).Mul(x.Denom(), two))
-	if x.Sign() < 0 {
-		q.Neg(q)
+// decimalDigits is the number that the text of a BigDecimal says, as an integer
+// and the count of its digits after the point, which is never negative.
+func decimalDigits(text string) (unscaled *big.Int, scale int, ok bool) {
+	mantissa, exponent, cut := text, 0, strings.IndexAny(text, "eE")
+	if cut >= 0 {
+		n, err := strconv.Atoi(text[cut+1:])
+		if err != nil || max(n, -n) > maxExponent {
+			return nil, 0, false
+		}
+		mantissa, exponent = text[:cut], n
 	}
-	return q
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	unsigned := strings.TrimPrefix(strings.TrimPrefix(whole, "-"), "+") + fraction
+	if len(whole)+len(fraction) > maxExponent || unsigned == "" || strings.Trim(unsigned, "0123456789") != "" {
+		return nil, 0, false
+	}
+	unscaled, ok = new(big.Int).SetString(whole+fraction, 10)
+	if !ok {
+		return nil, 0, false
+	}
+	scale = len(fraction) - exponent
+	if scale < 0 {
+		unscaled.Mul(unscaled, pow10(-scale))
+		scale = 0
+	}
+	return unscaled, scale, true
 }
 
-// digitsOf is precision and scale of a decimal's plain text, as BigDecimal
-// counts them: leading zeros do not count, the scale does.
-func digitsOf(text string) (precision, scale int) {
-	text = strings.TrimLeft(text, "+-")
-	whole, fraction, _ := strings.Cut(text, ".")
-	digits := strings.TrimLeft(whole+fraction, "0")
-	return max(len(digits), len(fraction), 1), len(fraction)
-}
+func pow10(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
 func (d *decoder) nestedLiteral(l *pb.Expression_Literal) (*plan.Literal, error) {
 	if err := d.enter(); err != nil {
