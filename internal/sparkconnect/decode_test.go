@@ -146,3 +146,22 @@ func TestDecimalLiterals(t *testing.T) {
 		t.Errorf("got %v %v", l, err)
 	}
 }
+
+func TestLocalRowsOfOneTypeHaveAColumn(t *testing.T) {
+	for text, want := range map[string]string{
+		"int":           "struct<value:int>",
+		"array<int>":    "struct<value:array<int>>",
+		`"string"`:      "struct<value:string>",
+		"a int":         "struct<a:int>",
+		"struct<a:int>": "struct<a:int>",
+	} {
+		node, err := newDecoder().localRelation(&pb.LocalRelation{Schema: &text})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := node.(*plan.LocalData).Schema.Simple(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -62,16 +62,28 @@ func readSource(m *pb.Read_DataSource, streaming bool) (plan.Node, error) {
 
 // parseSchema reads a schema that is either Spark's JSON or DDL text.
 func parseSchema(text string) (plan.Type, error) {
-	t, err := plan.ParseTypeJSON(text)
-	if err != nil {
-		if t, err = sql.ParseSchema(text); err != nil {
-			return plan.Type{}, err
-		}
+	t, err := parseAnyType(text)
+	if err == nil && t.Kind != plan.KindStruct {
+		err = nonStruct(text, t)
 	}
-	if t.Kind != plan.KindStruct {
-		return plan.Type{}, nonStruct(text, t)
+	return t, err
+}
+
+func parseAnyType(text string) (plan.Type, error) {
+	if t, err := plan.ParseTypeJSON(text); err == nil {
+		return t, nil
 	}
-	return t, nil
+	return sql.ParseSchema(text)
+}
+
+// localSchema reads the schema of local rows. One that is no struct is the type
+// of their only column.
+func localSchema(text string) (*plan.Type, error) {
+	t, err := parseAnyType(text)
+	if err == nil && t.Kind != plan.KindStruct {
+		t = plan.Struct(plan.Field{Name: "value", Type: t, Nullable: true})
+	}
+	return &t, err
 }
 
 // localRelation decodes rows that travel with the plan. The schema text wins
@@ -79,11 +91,11 @@ func parseSchema(text string) (plan.Type, error) {
 func (d *decoder) localRelation(m *pb.LocalRelation) (plan.Node, error) {
 	var schema *plan.Type
 	if m.GetSchema() != "" {
-		t, err := parseSchema(m.GetSchema())
+		t, err := localSchema(m.GetSchema())
 		if err != nil {
 			return nil, err
 		}
-		schema = &t
+		schema = t
 	}
 	if m.Data == nil {
 		if schema == nil {
@@ -175,11 +187,9 @@ func (d *decoder) chunkedLocal(m *pb.ChunkedCachedLocalRelation) (plan.Node, err
 		if err != nil {
 			return nil, err
 		}
-		t, err := parseSchema(string(text))
-		if err != nil {
+		if schema, err = localSchema(string(text)); err != nil {
 			return nil, err
 		}
-		schema = &t
 	}
 	streams := make([][]byte, 0, len(m.GetDataHashes()))
 	for _, hash := range m.GetDataHashes() {
