@@ -37,11 +37,12 @@ func arrayDefs() []*Def {
 }
 
 // searchType is what elements and the value looked for among them are cast to.
-func searchType(elem, value plan.Type, env *Env) (plan.Type, bool) {
-	if elem.Kind == plan.KindDecimal && value.Kind == plan.KindDecimal {
+// Of the searches only array_contains finds a common type of decimals.
+func (b *Binding) searchType(elem, value plan.Type) (plan.Type, bool) {
+	if b.Def.Name == "array_contains" && elem.Kind == plan.KindDecimal && value.Kind == plan.KindDecimal {
 		return WiderDecimal(elem, value), true
 	}
-	return TightestType(elem, value, env)
+	return TightestType(elem, value, b.Env)
 }
 
 // bindSearch binds a search for a value among an array's elements; of is the
@@ -53,7 +54,7 @@ func bindSearch(of plan.Type) func(b *Binding) (*plan.Call, error) {
 		}
 		child, value := b.Args[0], b.Args[1]
 		if t := child.Type(); t.Kind == plan.KindArray {
-			if common, ok := searchType(*t.Elem, value.Type(), b.Env); ok {
+			if common, ok := b.searchType(*t.Elem, value.Type()); ok {
 				child, value = b.cast(child, plan.Array(common, t.ContainsNull)), b.cast(value, common)
 			}
 		}

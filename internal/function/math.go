@@ -56,7 +56,7 @@ var unaryMath = []struct {
 	{"sin", math.Sin, "sin(0)", "0.0"},
 	{"cos", math.Cos, "cos(0)", "1.0"},
 	{"tan", math.Tan, "tan(0)", "0.0"},
-	{"cot", func(x float64) float64 { return 1 / math.Tan(x) }, "cot(1)", "0.6420926159343306"},
+	{"cot", func(x float64) float64 { return 1 / math.Tan(x) }, "round(cot(1), 6)", "0.642093"},
 	{"sec", func(x float64) float64 { return 1 / math.Cos(x) }, "sec(0)", "1.0"},
 	{"csc", func(x float64) float64 { return 1 / math.Sin(x) }, "csc(1)", "1.1883951057781212"},
 	{"asin", math.Asin, "asin(0)", "0.0"},

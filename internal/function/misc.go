@@ -196,12 +196,16 @@ func randMaker(c *plan.Call, _ *Env) (Kernel, error) {
 // castDefs are the functions named after types, which cast.
 func castDefs() []*Def {
 	list := []struct {
-		name string
-		to   plan.Type
+		name       string
+		to         plan.Type
+		from, want string
 	}{
-		{"boolean", plan.Boolean}, {"tinyint", plan.Byte}, {"smallint", plan.Short}, {"int", plan.Int},
-		{"bigint", plan.Long}, {"float", plan.Float}, {"double", plan.Double}, {"decimal", plan.Decimal(10, 0)},
-		{"date", plan.Date}, {"timestamp", plan.Timestamp}, {"binary", plan.Binary}, {"string", plan.String},
+		{"boolean", plan.Boolean, "'yes'", "true"}, {"tinyint", plan.Byte, "'7'", "7"},
+		{"smallint", plan.Short, "'7'", "7"}, {"int", plan.Int, "7.9", "7"}, {"bigint", plan.Long, "'7'", "7"},
+		{"float", plan.Float, "'1.5'", "1.5"}, {"double", plan.Double, "1", "1.0"},
+		{"decimal", plan.Decimal(10, 0), "'2.5'", "3"}, {"date", plan.Date, "'2024-02-29'", "2024-02-29"},
+		{"timestamp", plan.Timestamp, "'2024-02-29'", "2024-02-29 00:00:00"},
+		{"binary", plan.Binary, "'Spark'", "[53 70 61 72 6B]"}, {"string", plan.String, "1.50", "1.50"},
 	}
 	defs := make([]*Def, len(list))
 	for i, t := range list {
@@ -211,7 +215,7 @@ func castDefs() []*Def {
 			}
 			c := &plan.Cast{Child: b.Args[0], To: t.to, Mode: b.Env.castMode(), Implicit: true, Origin: b.Origin}
 			return c, CheckCast(c, b.Env)
-		})
+		}, Example{t.name + "(" + t.from + ")", t.want})
 	}
 	return defs
 }

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"errors"
 	"strings"
 	"sync"
 
@@ -13,31 +14,31 @@ import (
 // for all; others are remembered while a chunk is computed.
 type patterns struct {
 	function string
-	constant func() (*javaregex.Pattern, bool)
+	constant func() (*javaregex.Pattern, error)
 	seen     map[string]*javaregex.Pattern
 }
 
 // patternsOf is the maker of patterns for argument arg of a call.
 func patternsOf(c *plan.Call, arg int, function string) func() *patterns {
-	var once func() (*javaregex.Pattern, bool)
+	var once func() (*javaregex.Pattern, error)
 	if s, ok := constantText(c.Args[arg]); ok {
-		once = sync.OnceValues(func() (*javaregex.Pattern, bool) { return javaregex.Compile(s) })
+		once = sync.OnceValues(func() (*javaregex.Pattern, error) { return javaregex.Compile(s) })
 	}
 	return func() *patterns { return &patterns{function: function, constant: once} }
 }
 
 func (ps *patterns) at(v *chunk.Vector, i int) (*javaregex.Pattern, error) {
 	if ps.constant != nil {
-		p, ok := ps.constant()
-		return p, ps.unless(ok, v.Text(i))
+		p, err := ps.constant()
+		return p, ps.explained(err, v.Text(i))
 	}
 	s := v.Text(i)
 	if p, ok := ps.seen[s]; ok {
 		return p, nil
 	}
-	p, ok := javaregex.Compile(strings.Clone(s))
-	if !ok {
-		return nil, ps.unless(false, s)
+	p, err := javaregex.Compile(strings.Clone(s))
+	if err != nil {
+		return nil, ps.explained(err, s)
 	}
 	if ps.seen == nil {
 		ps.seen = map[string]*javaregex.Pattern{}
@@ -46,9 +47,9 @@ func (ps *patterns) at(v *chunk.Vector, i int) (*javaregex.Pattern, error) {
 	return p, nil
 }
 
-func (ps *patterns) unless(ok bool, source string) error {
-	if ok {
-		return nil
+func (ps *patterns) explained(err error, source string) error {
+	if !errors.Is(err, javaregex.ErrSyntax) {
+		return err
 	}
 	return runtimeError("INVALID_PARAMETER_VALUE.PATTERN", sqlString(source)+" is no regular expression.",
 		"functionName", plan.Quote(ps.function), "parameter", "`regexp`", "value", sqlString(source))

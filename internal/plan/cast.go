@@ -62,7 +62,7 @@ func fitsDecimal(from, to Type) bool {
 // cast needs no check.
 func CanUpCast(from, to Type) bool {
 	switch {
-	case from.EqualIgnoringNull(to) && from.IsAtomic(), from.Kind == KindNull:
+	case from.EqualIgnoringNull(to) && (from.IsAtomic() || from.Kind == KindVariant), from.Kind == KindNull:
 		return true
 	case from.Kind == KindArray && to.Kind == KindArray:
 		return (!from.ContainsNull || to.ContainsNull) && CanUpCast(*from.Elem, *to.Elem)

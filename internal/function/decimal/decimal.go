@@ -162,6 +162,7 @@ func (s Shape) Add(a, b chunk.Dec) (chunk.Dec, bool) {
 	return s.fit(s.BigSum(a, b), scale)
 }
 
+// BigSum is a+b at the larger of the scales.
 func (s Shape) BigSum(a, b chunk.Dec) *big.Int {
 	scale := max(s.Left, s.Right)
 	x, y := a.BigInt(), b.BigInt()
@@ -193,12 +194,15 @@ func (s Shape) Div(a, b chunk.Dec) (chunk.Dec, bool) {
 	return x.dec(a.Sign()*b.Sign() < 0, s.Out.Precision)
 }
 
+// DivisionScale is the number of digits behind the point of a quotient before it
+// is rounded to its type.
 const DivisionScale = plan.MaxPrecision + 1
 
 func (s Shape) bigDiv(a, b chunk.Dec) (chunk.Dec, bool) {
 	return s.fit(s.BigQuotient(a, b), DivisionScale)
 }
 
+// BigQuotient is a/b at DivisionScale.
 func (s Shape) BigQuotient(a, b chunk.Dec) *big.Int {
 	x, y := a.BigInt(), b.BigInt()
 	if up := DivisionScale - s.Left + s.Right; up >= 0 {
@@ -248,6 +252,7 @@ func (s Shape) fit(x *big.Int, scale int) (chunk.Dec, bool) {
 	return FitBig(x, scale, s.Out)
 }
 
+// FitBig rounds a big value at a scale to a type; ok tells whether it fits.
 func FitBig(x *big.Int, scale int, t plan.Type) (chunk.Dec, bool) {
 	if scale > t.Scale {
 		x = QuoHalfUp(x, BigPow10(scale-t.Scale))
@@ -261,6 +266,7 @@ func FitBig(x *big.Int, scale int, t plan.Type) (chunk.Dec, bool) {
 	return d, Fits(d, t.Precision)
 }
 
+// BigPow10 is 10^n.
 func BigPow10(n int) *big.Int {
 	if n <= plan.MaxPrecision {
 		return Pow10[max(0, n)].BigInt()

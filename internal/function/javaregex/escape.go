@@ -40,11 +40,15 @@ func (t *translation) escape() (quantifiable, ok bool) {
 		return true, true
 	case 'R':
 		t.i++
-		t.out.WriteString("(?:\r\n|" + anyTerminator[:len(anyTerminator)-1] + "\v\f])")
+		t.backtracks = true
+		t.out.WriteString("(?>\r\n|" + anyTerminator[:len(anyTerminator)-1] + "\v\f])")
 		return true, true
 	case 'Q':
 		t.quote()
 		return true, true
+	case 'X', 'N':
+		t.unsupported = `\` + string(c)
+		return false, false
 	case 'k':
 		return t.namedReference()
 	case 'p', 'P':
@@ -205,12 +209,14 @@ func (t *translation) class(depth int) (runeSet, bool) {
 		t.i++
 	}
 	var set, sofar runeSet
-	intersected, first := false, true
+	intersected, first, empty := false, true, true
 	for t.i < len(t.in) {
 		switch {
 		case t.in[t.i] == ']' && !(first && !intersected):
 			t.i++
-			if intersected {
+			if intersected && empty {
+				set = sofar
+			} else if intersected {
 				set = sofar.intersect(set)
 			}
 			if t.fold {
@@ -222,10 +228,13 @@ func (t *translation) class(depth int) (runeSet, bool) {
 			return set, true
 		case strings.HasPrefix(t.in[t.i:], "&&"):
 			t.i += 2
+			if empty {
+				continue // nothing to intersect with
+			}
 			if intersected {
 				set = sofar.intersect(set)
 			}
-			sofar, set, intersected = set, nil, true
+			sofar, set, intersected, empty = set, nil, true, true
 			continue
 		}
 		item, ok := t.classItem(depth)
@@ -233,7 +242,7 @@ func (t *translation) class(depth int) (runeSet, bool) {
 			return nil, false
 		}
 		set = set.union(item)
-		first = false
+		first, empty = false, false
 	}
 	return nil, false
 }

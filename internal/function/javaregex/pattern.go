@@ -1,13 +1,18 @@
 package javaregex
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
+
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 // Pattern is a compiled Java pattern. Go's engine answers when it means the
@@ -20,16 +25,23 @@ type Pattern struct {
 	slow          func() (*regexp2.Regexp, error)
 	endSensitive  bool
 	wordSensitive bool
+	mayBeEmpty    bool // a match may be an empty text
 }
 
 // matchTimeout bounds a backtracking match; Java has no bound and hangs.
 const matchTimeout = 10 * time.Second
 
-// Compile compiles, or says that Java would not.
-func Compile(source string) (*Pattern, bool) {
+// ErrSyntax says that Java refuses a pattern.
+var ErrSyntax = errors.New("no regular expression")
+
+// Compile compiles. The error is ErrSyntax, or tells what is not supported.
+func Compile(source string) (*Pattern, error) {
 	t := &translation{in: source}
 	if !t.translate() {
-		return nil, false
+		if t.unsupported != "" {
+			return nil, plan.Unsupported(t.unsupported + " in regular expressions")
+		}
+		return nil, ErrSyntax
 	}
 	out := t.out.String()
 	p := &Pattern{source: source, groups: t.groups, names: t.names, endSensitive: t.endSensitive,
@@ -43,14 +55,38 @@ func Compile(source string) (*Pattern, bool) {
 		return re, err
 	})
 	if !t.backtracks {
-		fast, err := regexp.Compile(strings.ReplaceAll(out, endMark, `\z`))
+		text := strings.ReplaceAll(out, endMark, `\z`)
+		tree, err := syntax.Parse(text, syntax.Perl)
 		if err == nil {
-			p.fast = fast
-			return p, true
+			p.fast, err = regexp.Compile(text)
+		}
+		if err == nil {
+			p.mayBeEmpty = mayBeEmpty(tree)
+			return p, nil
 		}
 	}
-	_, err := p.slow()
-	return p, err == nil
+	if _, err := p.slow(); err != nil {
+		return nil, ErrSyntax
+	}
+	return p, nil
+}
+
+// mayBeEmpty reports whether a pattern can match without reading a character.
+func mayBeEmpty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL, syntax.OpNoMatch:
+		return false
+	case syntax.OpCapture, syntax.OpPlus:
+		return mayBeEmpty(re.Sub[0])
+	case syntax.OpRepeat:
+		return re.Min == 0 || mayBeEmpty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(s *syntax.Regexp) bool { return !mayBeEmpty(s) })
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, mayBeEmpty)
+	default:
+		return true
+	}
 }
 
 // usesFast reports whether Go's engine finds in s what Java finds.
@@ -122,7 +158,7 @@ func (p *Pattern) each(s string, start int, yield func(at []int) bool) error {
 // All is each with the empty matches that Java, and regexp2, report right
 // behind another match; Go does not.
 func (p *Pattern) All(s string, start int, yield func(at []int) bool) error {
-	if p.fast == nil || !p.usesFast(s) || p.fast.MatchString("") {
+	if p.mayBeEmpty || !p.usesFast(s) {
 		return p.eachSlow(s, start, yield)
 	}
 	return p.each(s, start, yield)

@@ -22,6 +22,8 @@ type translation struct {
 	// endSensitive patterns hold $ or \Z, wordSensitive ones \b or \B: Go's
 	// engine answers as Java does for some subjects only.
 	endSensitive, wordSensitive bool
+	// unsupported is what the pattern holds that Java knows and this package not.
+	unsupported string
 }
 
 // translate reads a whole pattern; ok false says that Java would refuse it.
@@ -74,14 +76,17 @@ func (t *translation) piece(depth int) bool {
 	if !ok {
 		return false
 	}
+	if !quantifiable {
+		return true // flags; what follows them repeats nothing
+	}
 	for t.comments && t.i < len(t.in) && t.skipComment() {
 		continue
 	}
-	return t.quantifier(start, quantifiable)
+	return t.quantifier(start)
 }
 
 // quantifier reads *, +, ?, {n,m} with ? or + behind them.
-func (t *translation) quantifier(start int, quantifiable bool) bool {
+func (t *translation) quantifier(start int) bool {
 	if t.i == len(t.in) {
 		return true
 	}
@@ -96,9 +101,6 @@ func (t *translation) quantifier(start int, quantifiable bool) bool {
 	default:
 		return true
 	}
-	if !quantifiable {
-		return false
-	}
 	t.out.WriteString(t.in[from:t.i])
 	if t.i < len(t.in) && t.in[t.i] == '?' {
 		t.out.WriteByte('?')
@@ -111,7 +113,7 @@ func (t *translation) quantifier(start int, quantifiable bool) bool {
 		t.out.WriteString(text[:start] + "(?>" + text[start:] + ")")
 		t.backtracks = true
 	}
-	return t.i == len(t.in) || !strings.ContainsRune("*+?{", rune(t.in[t.i]))
+	return t.i == len(t.in) || !strings.ContainsRune("*+?", rune(t.in[t.i]))
 }
 
 // goRepeats is the largest count that Go's engine takes.
@@ -162,8 +164,11 @@ func (t *translation) atom(depth int) (quantifiable, ok bool) {
 		t.i++
 		t.dollar()
 		return true, true
-	case '*', '+', '?', '{':
+	case '*', '+', '?':
 		return false, false
+	case '{':
+		t.out.WriteString("(?:)") // Java repeats the nothing before it
+		return true, true
 	default:
 		r, n := utf8.DecodeRuneInString(t.in[t.i:])
 		t.i += n
