@@ -80,9 +80,13 @@ func originOfName(e plan.Expr) *plan.Origin {
 func (x *exprs) groupByAll(list []plan.Expr, at *plan.Origin) ([]plan.Expr, error) {
 	var out []plan.Expr
 	for _, e := range list {
-		if !hasAggregate(e) {
-			out = append(out, unnamed(plainLateral(e)))
+		if hasAggregate(e) {
+			continue
 		}
+		if hasLateral(e) {
+			return nil, lateralInGroupBy().At(at)
+		}
+		out = append(out, unnamed(e))
 	}
 	for _, e := range list {
 		if hasAggregate(e) && !coveredBy(unnamed(e), out) {
@@ -97,6 +101,9 @@ func (x *exprs) groupByAll(list []plan.Expr, at *plan.Origin) ([]plan.Expr, erro
 // aggregate function or part of a grouping expression.
 func coveredBy(e plan.Expr, groups []plan.Expr) bool {
 	if indexOf(groups, e) >= 0 {
+		return true
+	}
+	if _, ok := isLateral(e); ok {
 		return true
 	}
 	switch e.(type) {
@@ -140,7 +147,10 @@ func (x *exprs) groupAlias(a *plan.UnresolvedAttribute, list []plan.Expr) (plan.
 	if len(a.Parts) == 1 {
 		for _, e := range list {
 			if n, ok := e.(*plan.Alias); ok && len(n.Names) == 1 && x.scope.same(n.Names[0], a.Parts[0]) {
-				return unnamed(plainLateral(n)), nil
+				if hasLateral(n) {
+					return nil, lateralInGroupBy().At(a.Origin)
+				}
+				return unnamed(n), nil
 			}
 		}
 	}
@@ -167,7 +177,17 @@ func (x *exprs) groupPosition(l *plan.Literal, written, list []plan.Expr) (plan.
 		return nil, plan.AnalysisError("GROUP_BY_POS_AGGREGATE",
 			fmt.Sprintf("GROUP BY %d names %s, an aggregate.", i, text), "index", index, "aggExpr", text).At(l.Origin)
 	}
-	return unnamed(plainLateral(e)), nil
+	if hasLateral(e) {
+		return nil, lateralInGroupBy().At(l.Origin)
+	}
+	return unnamed(e), nil
+}
+
+// lateralInGroupBy: an item that uses another's name is computed above the
+// groups, so it cannot be a key of them.
+func lateralInGroupBy() *plan.Error {
+	return plan.AnalysisError("UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_GROUP_BY",
+		"GROUP BY cannot use an item that refers to another item of the select list by its name.")
 }
 
 // grouped checks an aggregation and builds it: names that the list gave itself
@@ -182,7 +202,7 @@ func (r *resolver) grouped(g *grouping) (plan.Node, error) {
 	}
 	groups := make([]plan.Expr, len(g.groups))
 	for i, e := range g.groups {
-		groups[i] = unnamed(plainLateral(e))
+		groups[i] = unnamed(e)
 	}
 	if err := r.checkMarks(g, groups); err != nil {
 		return nil, err
