@@ -282,6 +282,18 @@ func (r *resolver) inlineTable(n *plan.InlineTable) (plan.Node, error) {
 	return r.rowsOf(names, rows, n.Origin)
 }
 
+// inlineType is the type of a column of VALUES, where a string beside something
+// else is a mistake.
+func (r *resolver) inlineType(types []plan.Type) (plan.Type, bool) {
+	t, ok := plan.Null, true
+	for _, next := range types {
+		if t, ok = function.WiderType(t, next, r.Eval); !ok {
+			break
+		}
+	}
+	return t, ok
+}
+
 // inlineError says about a column in VALUES that there are none.
 func inlineError(err error) error {
 	if e, ok := err.(*plan.Error); ok && e.Condition == "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION" {
@@ -300,7 +312,7 @@ func (r *resolver) rowsOf(names []string, rows [][]plan.Expr, at *plan.Origin) (
 		for i, row := range rows {
 			types[i] = row[j].Type()
 		}
-		t, ok := function.CommonTypeOf(types, r.Eval)
+		t, ok := r.inlineType(types)
 		if !ok {
 			return nil, plan.AnalysisError("INVALID_INLINE_TABLE.INCOMPATIBLE_TYPES_IN_INLINE_TABLE",
 				fmt.Sprintf("the values of the column %s have types that do not fit together.", name),
