@@ -366,9 +366,7 @@ func (x *exprs) condition(e plan.Expr, where string, at *plan.Origin) (plan.Expr
 		return nil, err
 	}
 	cond = unnamed(cond)
-	if t := cond.Type(); t.Kind == plan.KindNull {
-		return x.implicitly(cond, plan.Boolean), nil
-	} else if t.Kind != plan.KindBoolean {
+	if cond.Type().Kind != plan.KindBoolean {
 		return nil, x.notBoolean(cond, where).At(at)
 	}
 	return cond, nil
@@ -377,7 +375,10 @@ func (x *exprs) condition(e plan.Expr, where string, at *plan.Origin) (plan.Expr
 func (r *resolver) notBoolean(cond plan.Expr, where string) *plan.Error {
 	text, name := r.sqlExpr(cond), sqlType(cond.Type())
 	msg := fmt.Sprintf("the condition %s is %s, not BOOLEAN.", r.sqlText(cond), cond.Type().SQL())
-	if where == "JOIN" {
+	switch where {
+	case "FILTER":
+		return plan.AnalysisError("INVALID_AGGREGATE_FILTER.NOT_BOOLEAN", msg, "filterExpr", text)
+	case "JOIN":
 		return plan.AnalysisError("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", msg,
 			"joinCondition", text, "conditionType", name)
 	}
