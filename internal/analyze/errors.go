@@ -124,10 +124,25 @@ func levenshtein(a, b string) int {
 	return row[len(y)]
 }
 
+// anonymousQuery is the alias of a subquery in FROM that was given none. Errors
+// do not show it.
+const anonymousQuery = "__auto_generated_subquery_name"
+
+// asWritten is the name of a column in the letters of the reference to it.
+func asWritten(name string, parts []string) string {
+	for _, p := range slices.Backward(parts[:min(4, len(parts))]) {
+		if strings.EqualFold(p, name) {
+			return p
+		}
+	}
+	return name
+}
+
 func ambiguous(parts []string, found []*plan.Attribute, at *plan.Origin) *plan.Error {
 	names := make([]string, len(found))
 	for i, a := range found {
-		names[i] = plan.QuoteParts(append(slices.Clone(a.Qualifier), a.Name))
+		qualifier := slices.DeleteFunc(slices.Clone(a.Qualifier), func(q string) bool { return q == anonymousQuery })
+		names[i] = plan.QuoteParts(append(qualifier, asWritten(a.Name, parts)))
 	}
 	slices.Sort(names)
 	name, list := plan.QuoteParts(parts), "["+strings.Join(names, ", ")+"]"

@@ -55,13 +55,30 @@ func (r *resolver) orderKey(x *exprs, lift *lifted, e plan.Expr) (plan.Expr, err
 	}
 	key, err := x.expr(e)
 	if err != nil {
-		return nil, err
+		return nil, x.unresolvedInSort(e, err)
 	}
 	key, err = lift.finish(unnamed(key))
 	if err != nil {
 		return nil, err
 	}
 	return key, r.orderable(key)
+}
+
+// unresolvedInSort: to a Sort a name that fits several columns is one that fits
+// none.
+func (x *exprs) unresolvedInSort(e plan.Expr, err error) error {
+	found, ok := err.(*plan.Error)
+	if !ok || found.Condition != "AMBIGUOUS_REFERENCE" {
+		return err
+	}
+	plan.Walk(e, func(p plan.Expr) bool {
+		a, ok := p.(*plan.UnresolvedAttribute)
+		if ok && a.PlanID == nil && plan.QuoteParts(a.Parts) == found.Args["name"] {
+			err = unresolvedColumn(a.Parts, x.scope.attrs, a.Origin)
+		}
+		return err == error(found)
+	})
+	return err
 }
 
 func (r *resolver) orderable(key plan.Expr) error {

@@ -205,14 +205,26 @@ func (r *resolver) fillNA(n *plan.FillNA) (plan.Node, error) {
 // fieldNamed finds the columns of a name for the functions of df.na, which
 // propose names in the order of the schema.
 func (r *resolver) fieldNamed(s *scope, name string) ([]*plan.Attribute, error) {
-	if attrs := s.named(name); len(attrs) > 0 {
+	if attrs := s.named(name); len(attrs) == 1 {
 		return attrs, nil
 	}
-	found, fields := s.find(strings.Split(name, "."))
-	if len(found) > 0 && len(fields) == 0 {
+	parts := strings.Split(name, ".")
+	found, fields := s.find(parts)
+	switch {
+	case len(found) > 1:
+		return nil, ambiguous(parts, found, nil)
+	case len(found) == 1 && len(fields) == 0:
 		return found, nil
 	}
-	return nil, unresolvedColumn([]string{name}, s.attrs, nil)
+	names := make([]string, len(s.attrs))
+	for i, a := range s.attrs {
+		names[i] = plan.Quote(a.Name)
+	}
+	err := unresolvedColumn(parts, s.attrs, nil)
+	if _, ok := err.Args["proposal"]; ok {
+		err.Args["proposal"] = strings.Join(names, ", ")
+	}
+	return nil, err
 }
 
 // fills reports whether a value of a type replaces NULLs of another.
