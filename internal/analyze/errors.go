@@ -128,6 +128,8 @@ func levenshtein(a, b string) int {
 // do not show it.
 const anonymousQuery = "__auto_generated_subquery_name"
 
+func isAnonymous(alias string) bool { return alias == anonymousQuery }
+
 // asWritten is the name of a column in the letters of the reference to it.
 func asWritten(name string, parts []string) string {
 	for _, p := range slices.Backward(parts[:min(4, len(parts))]) {
@@ -141,7 +143,7 @@ func asWritten(name string, parts []string) string {
 func ambiguous(parts []string, found []*plan.Attribute, at *plan.Origin) *plan.Error {
 	names := make([]string, len(found))
 	for i, a := range found {
-		qualifier := slices.DeleteFunc(slices.Clone(a.Qualifier), func(q string) bool { return q == anonymousQuery })
+		qualifier := slices.DeleteFunc(slices.Clone(a.Qualifier), isAnonymous)
 		names[i] = plan.QuoteParts(append(qualifier, asWritten(a.Name, parts)))
 	}
 	slices.Sort(names)

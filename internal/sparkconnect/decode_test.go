@@ -137,7 +137,8 @@ func TestDecimalLiterals(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || l.Of.Simple() != c.kind || encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != c.value {
+		if err != nil || l.Of.Simple() != c.kind ||
+			encodeLiteral(l.Value, l.Of).GetDecimal().GetValue() != c.value {
 			t.Errorf("%q: %v %v, want %s as %s", c.text, l, err, c.value, c.kind)
 		}
 	}
