@@ -450,7 +450,7 @@ func (a *average) Result() (*chunk.Vector, error) {
 }
 
 func (a *average) decimals(sums *chunk.Vector) (*chunk.Vector, error) {
-	s := decimal.Shape{Left: a.scale, Out: a.out}
+	s := &decimal.Shape{Left: a.scale, Out: a.out}
 	out := chunk.Make(a.out, sums.Len)
 	for g, sum := range chunk.Values[chunk.Dec](sums) {
 		if sums.IsNull(g) {

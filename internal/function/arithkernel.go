@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
+
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/function/decimal"
 	"github.com/weir-dev/weir/internal/plan"
@@ -278,9 +280,12 @@ func floatDivision[T float](c *plan.Call, f faults, zero func() *plan.Error, row
 // decimalKernel computes +, -, *, /, % and pmod over decimals, and div, which
 // gives a BIGINT.
 func decimalKernel(op operator, c *plan.Call, f faults) Kernel {
-	s := decimal.Shape{Left: c.Args[0].Type().Scale, Right: c.Args[1].Type().Scale, Out: c.Of}
+	s := &decimal.Shape{Left: c.Args[0].Type().Scale, Right: c.Args[1].Type().Scale, Out: c.Of}
 	if op.name == "div" {
 		return decimalQuotient(c, s, f)
+	}
+	if k, ok := narrowDecimals(op, c); ok {
+		return k
 	}
 	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
 		out := newColumn(c.Of, n, validOf(args, n))
@@ -303,9 +308,49 @@ func decimalKernel(op operator, c *plan.Call, f faults) Kernel {
 	}
 }
 
+// narrowDecimals computes +, - and * where 64 bits hold both sides at the scale
+// of the result, or their factors, and the result is exact.
+func narrowDecimals(op operator, c *plan.Call) (Kernel, bool) {
+	l, r := c.Args[0].Type(), c.Args[1].Type()
+	up := func(t plan.Type) int { return c.Of.Scale - t.Scale }
+	x, y := int64(1), int64(1)
+	switch {
+	case op.name == "*" && l.Precision <= 18 && r.Precision <= 18:
+	case (op.name == "+" || op.name == "-") && l.Precision+up(l) <= 18 && r.Precision+up(r) <= 18:
+		x, y = int64(decimal.Pow10[up(l)].LowBits()), int64(decimal.Pow10[up(r)].LowBits())
+		if op.name == "-" {
+			y = -y
+		}
+	default:
+		return nil, false
+	}
+	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
+		out := newColumn(c.Of, n, validOf(args, n))
+		dst := chunk.Values[chunk.Dec](out.Vector)
+		a, b := chunk.Values[chunk.Dec](args[0]), chunk.Values[chunk.Dec](args[1])
+		if op.name == "*" {
+			for i := range dst {
+				hi, lo := mulSigned(int64(a[i].LowBits()), int64(b[i].LowBits()))
+				dst[i] = decimal128.New(hi, lo)
+			}
+			return out.Vector, nil
+		}
+		for i := range dst {
+			dst[i] = decimal128.FromI64(int64(a[i].LowBits())*x + int64(b[i].LowBits())*y)
+		}
+		return out.Vector, nil
+	}, true
+}
+
+// mulSigned is the product of two integers in 128 bits.
+func mulSigned(x, y int64) (hi int64, lo uint64) {
+	h, lo := bits.Mul64(uint64(x), uint64(y))
+	return int64(h) - (x>>63)&y - (y>>63)&x, lo
+}
+
 // decimals computes one pair; an error is a zero divisor, ok false without one
 // an overflow.
-func (op operator) decimals(s decimal.Shape, a, b chunk.Dec) (v chunk.Dec, ok bool, err *plan.Error) {
+func (op operator) decimals(s *decimal.Shape, a, b chunk.Dec) (v chunk.Dec, ok bool, err *plan.Error) {
 	switch op.name {
 	case "+":
 		v, ok = s.Add(a, b)
@@ -331,14 +376,15 @@ func (op operator) decimals(s decimal.Shape, a, b chunk.Dec) (v chunk.Dec, ok bo
 	if op.name == "pmod" && ok && v.Sign() < 0 {
 		sum := decimal.Shape{Left: s.Out.Scale, Right: s.Right, Out: plan.Decimal(plan.MaxPrecision, s.Out.Scale)}
 		if v, ok = sum.Add(v, b); ok {
-			v, ok = decimal.Shape{Left: s.Out.Scale, Right: s.Right, Out: s.Out}.Rem(v, b)
+			sum.Out = s.Out
+			v, ok = sum.Rem(v, b)
 		}
 	}
 	return v, ok, nil
 }
 
 // decimalOverflow shows the exact result.
-func (op operator) decimalOverflow(s decimal.Shape, a, b chunk.Dec) *plan.Error {
+func (op operator) decimalOverflow(s *decimal.Shape, a, b chunk.Dec) *plan.Error {
 	scale := max(s.Left, s.Right)
 	switch op.name {
 	case "+":
@@ -356,7 +402,7 @@ func (op operator) decimalOverflow(s decimal.Shape, a, b chunk.Dec) *plan.Error 
 // math64 are the bits of a BIGINT.
 var math64 = new(big.Int).SetUint64(math.MaxUint64)
 
-func decimalQuotient(c *plan.Call, s decimal.Shape, f faults) Kernel {
+func decimalQuotient(c *plan.Call, s *decimal.Shape, f faults) Kernel {
 	return fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
 		a, b := chunk.Values[chunk.Dec](args[0])[i], chunk.Values[chunk.Dec](args[1])[i]
 		if b.Sign() == 0 {

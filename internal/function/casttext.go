@@ -15,6 +15,7 @@ func (c *caster) toText() Kernel {
 		}
 		style := codec.TextStyle{Zone: codec.NewOffsets(c.env.Zone), ExpDecimal: exp}
 		out := newTexts(c.to, n, args[0].Valid)
+		out.data = make([]byte, 0, 8*n)
 		for _, i := range active(args[0].Valid, sel, n) {
 			out.end(style.AppendValue(out.at(i), args[0], int(i)))
 		}

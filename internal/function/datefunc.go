@@ -135,10 +135,27 @@ func truncDays(day int64, unit string) (int64, bool) {
 	}
 }
 
-var truncDate = fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
-	d, ok := truncDays(int64(chunk.Values[int32](args[0])[i]), truncUnits[strings.ToUpper(args[1].Text(i))])
-	return int32(d), ok, nil
-})
+// unitWord remembers the unit read last: it is mostly the same in every row.
+type unitWord struct {
+	text, unit string
+	size       int64 // µs of a unit shorter than a day
+}
+
+func (w *unitWord) read(text string) {
+	if text != w.text || w.unit == "" {
+		w.text, w.unit = text, truncUnits[strings.ToUpper(text)]
+		w.size = clockUnits[w.unit]
+	}
+}
+
+func truncDate(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+	var word unitWord
+	return fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
+		word.read(args[1].Text(i))
+		d, ok := truncDays(int64(chunk.Values[int32](args[0])[i]), word.unit)
+		return int32(d), ok, nil
+	})(args, sel, n)
+}
 
 // clockUnits are the µs in the units shorter than a day.
 var clockUnits = map[string]int64{"hour": 3_600e6, "minute": 60e6, "second": 1e6, "millisecond": 1e3,
@@ -146,15 +163,16 @@ var clockUnits = map[string]int64{"hour": 3_600e6, "minute": 60e6, "second": 1e6
 
 func truncTimestamp(_ *plan.Call, env *Env) (Kernel, error) {
 	return zoned(env, func(zone *codec.Offsets) Kernel {
+		var word unitWord
 		return fixed(plan.Timestamp, func(args []*chunk.Vector, i int) (int64, bool, error) {
-			unit := truncUnits[strings.ToUpper(args[0].Text(i))]
+			word.read(args[0].Text(i))
 			t := chunk.Values[int64](args[1])[i]
-			if size, ok := clockUnits[unit]; ok {
-				return truncClock(t, size, zone), true, nil
+			if word.size > 0 {
+				return truncClock(t, word.size, zone), true, nil
 			}
 			local := zone.Local(t)
-			day, ok := truncDays(floorDiv(local, microsPerDay), unit)
-			if !ok && unit != "day" {
+			day, ok := truncDays(floorDiv(local, microsPerDay), word.unit)
+			if !ok && word.unit != "day" {
 				return 0, false, nil
 			}
 			return zone.Instant(day * microsPerDay), true, nil

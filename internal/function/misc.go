@@ -42,7 +42,8 @@ func miscDefs() []*Def {
 		scalar("uuid", "misc_funcs", nothing(plan.String), plain(uuidKernel), Example{"length(uuid())", "36"}).
 			volatile(),
 		{Name: "monotonically_increasing_id", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Long).bind},
-		{Name: "spark_partition_id", Shown: "SPARK_PARTITION_ID", Group: "misc_funcs", Volatile: true, Bind: nothing(plan.Int).bind},
+		{Name: "spark_partition_id", Shown: "SPARK_PARTITION_ID", Group: "misc_funcs", Volatile: true,
+			Bind: nothing(plan.Int).bind},
 	}
 	return append(defs, castDefs()...)
 }

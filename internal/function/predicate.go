@@ -328,8 +328,16 @@ func nullTest(null bool) Kernel {
 	return func(args []*chunk.Vector, _ chunk.Sel, n int) (*chunk.Vector, error) {
 		out := newColumn(plan.Boolean, n, nil)
 		dst := chunk.Values[uint8](out.Vector)
+		valid := validOf(args, n)
+		if valid == nil && null {
+			return out.Vector, nil
+		}
+		flip := bit(null)
 		for i := range dst {
-			dst[i] = bit(args[0].IsNull(i) == null)
+			dst[i] = 1
+			if valid != nil {
+				dst[i] = valid[i>>3]>>(i&7)&1 ^ flip
+			}
 		}
 		return out.Vector, nil
 	}

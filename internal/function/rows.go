@@ -82,6 +82,7 @@ func (c *column) null(i uint16) {
 // texts is a string or binary result under construction, filled in row order.
 type texts struct {
 	v    *chunk.Vector
+	data []byte
 	next int
 	own  bool
 }
@@ -94,15 +95,15 @@ func newTexts(t plan.Type, n int, valid chunk.Bitmap) *texts {
 // at starts row i, which follows those started before, and returns the bytes so
 // far for the caller to append to and hand to end.
 func (b *texts) at(i uint16) []byte {
-	end := int32(len(b.v.Data))
+	end := int32(len(b.data))
 	for b.next <= int(i) {
 		b.v.Offsets[b.next] = end
 		b.next++
 	}
-	return b.v.Data
+	return b.data
 }
 
-func (b *texts) end(data []byte) { b.v.Data = data }
+func (b *texts) end(data []byte) { b.data = data }
 
 func (b *texts) null(i uint16) {
 	if !b.own && b.v.Valid != nil {
@@ -114,7 +115,8 @@ func (b *texts) null(i uint16) {
 
 func (b *texts) done() *chunk.Vector {
 	b.at(uint16(b.v.Len - 1))
-	b.v.Offsets[b.v.Len] = int32(len(b.v.Data))
+	b.v.Offsets[b.v.Len] = int32(len(b.data))
+	b.v.Data = b.data
 	return b.v
 }
 
@@ -168,6 +170,7 @@ func text(t plan.Type, row textRow) Kernel {
 		}
 		valid := validOf(args, n)
 		out := newTexts(t, n, valid)
+		out.data = make([]byte, 0, textBytes(args))
 		for _, i := range active(valid, sel, n) {
 			dst, ok, err := row(out.at(i), args, int(i))
 			if err != nil {
@@ -180,6 +183,20 @@ func text(t plan.Type, row textRow) Kernel {
 		}
 		return out.done(), nil
 	}
+}
+
+// maxForesight bounds what is set aside for a result that may turn out short.
+const maxForesight = 1 << 20
+
+// textBytes guesses the size of a result from the texts it is made of.
+func textBytes(args []*chunk.Vector) int {
+	sum := 0
+	for _, a := range args {
+		if len(a.Offsets) > a.Len {
+			sum += int(a.Offsets[a.Len] - a.Offsets[0])
+		}
+	}
+	return min(sum, maxForesight)
 }
 
 // nested is a kernel that appends the value of the valid rows one by one to a

@@ -149,7 +149,7 @@ type Shape struct {
 }
 
 // Add is a+b.
-func (s Shape) Add(a, b chunk.Dec) (chunk.Dec, bool) {
+func (s *Shape) Add(a, b chunk.Dec) (chunk.Dec, bool) {
 	scale := max(s.Left, s.Right)
 	x, ok1 := Rescale(a, scale-s.Left, plan.MaxPrecision)
 	y, ok2 := Rescale(b, scale-s.Right, plan.MaxPrecision)
@@ -163,7 +163,7 @@ func (s Shape) Add(a, b chunk.Dec) (chunk.Dec, bool) {
 }
 
 // BigSum is a+b at the larger of the scales.
-func (s Shape) BigSum(a, b chunk.Dec) *big.Int {
+func (s *Shape) BigSum(a, b chunk.Dec) *big.Int {
 	scale := max(s.Left, s.Right)
 	x, y := a.BigInt(), b.BigInt()
 	x.Mul(x, BigPow10(scale-s.Left))
@@ -172,13 +172,13 @@ func (s Shape) BigSum(a, b chunk.Dec) *big.Int {
 }
 
 // Mul is a·b.
-func (s Shape) Mul(a, b chunk.Dec) (chunk.Dec, bool) {
+func (s *Shape) Mul(a, b chunk.Dec) (chunk.Dec, bool) {
 	return Mul(a, b, s.Left+s.Right-s.Out.Scale, s.Out.Precision)
 }
 
 // Div is a/b, b not zero. Spark rounds to 39 digits after the point first and
 // to the result's scale then; both half up.
-func (s Shape) Div(a, b chunk.Dec) (chunk.Dec, bool) {
+func (s *Shape) Div(a, b chunk.Dec) (chunk.Dec, bool) {
 	up := s.Out.Scale - s.Left + s.Right
 	bhi, blo := Magnitude(b)
 	if up < 0 || up > plan.MaxPrecision || bhi != 0 ||
@@ -198,12 +198,12 @@ func (s Shape) Div(a, b chunk.Dec) (chunk.Dec, bool) {
 // is rounded to its type.
 const DivisionScale = plan.MaxPrecision + 1
 
-func (s Shape) bigDiv(a, b chunk.Dec) (chunk.Dec, bool) {
+func (s *Shape) bigDiv(a, b chunk.Dec) (chunk.Dec, bool) {
 	return s.fit(s.BigQuotient(a, b), DivisionScale)
 }
 
 // BigQuotient is a/b at DivisionScale.
-func (s Shape) BigQuotient(a, b chunk.Dec) *big.Int {
+func (s *Shape) BigQuotient(a, b chunk.Dec) *big.Int {
 	x, y := a.BigInt(), b.BigInt()
 	if up := DivisionScale - s.Left + s.Right; up >= 0 {
 		x.Mul(x, BigPow10(up))
@@ -214,13 +214,13 @@ func (s Shape) BigQuotient(a, b chunk.Dec) *big.Int {
 }
 
 // Quot is the whole part of a/b.
-func (s Shape) Quot(a, b chunk.Dec) *big.Int {
+func (s *Shape) Quot(a, b chunk.Dec) *big.Int {
 	x, y := s.aligned(a, b)
 	return x.Quo(x, y)
 }
 
 // Rem is a mod b with the sign of a.
-func (s Shape) Rem(a, b chunk.Dec) (chunk.Dec, bool) {
+func (s *Shape) Rem(a, b chunk.Dec) (chunk.Dec, bool) {
 	scale := max(s.Left, s.Right)
 	x, ok1 := Rescale(a, scale-s.Left, plan.MaxPrecision)
 	y, ok2 := Rescale(b, scale-s.Right, plan.MaxPrecision)
@@ -241,14 +241,14 @@ func remainder(x, y chunk.Dec) chunk.Dec {
 	return r
 }
 
-func (s Shape) aligned(a, b chunk.Dec) (x, y *big.Int) {
+func (s *Shape) aligned(a, b chunk.Dec) (x, y *big.Int) {
 	scale := max(s.Left, s.Right)
 	x, y = a.BigInt(), b.BigInt()
 	return x.Mul(x, BigPow10(scale-s.Left)), y.Mul(y, BigPow10(scale-s.Right))
 }
 
 // fit rounds a big value at a scale to the result's type.
-func (s Shape) fit(x *big.Int, scale int) (chunk.Dec, bool) {
+func (s *Shape) fit(x *big.Int, scale int) (chunk.Dec, bool) {
 	return FitBig(x, scale, s.Out)
 }
 

@@ -44,7 +44,15 @@ func rounded(r *big.Rat, scale int) *big.Int {
 	return q
 }
 
-func expect(t *rapid.T, op string, got chunk.Dec, ok bool, exact *big.Rat, out plan.Type) {
+// result is what an operation gave, and the type it is of.
+type result struct {
+	value chunk.Dec
+	fits  bool
+	of    plan.Type
+}
+
+func expect(t *rapid.T, op string, r result, exact *big.Rat) {
+	got, ok, out := r.value, r.fits, r.of
 	want := rounded(exact, out.Scale)
 	limit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(out.Precision)), nil)
 	fits := want.CmpAbs(limit) < 0
@@ -66,10 +74,10 @@ func TestArithmeticIsThatOfExactNumbers(t *testing.T) {
 		}
 		s := shape("+")
 		sum, ok := s.Add(a, b)
-		expect(t, "+", sum, ok, new(big.Rat).Add(x, y), s.Out)
+		expect(t, "+", result{sum, ok, s.Out}, new(big.Rat).Add(x, y))
 		s = shape("*")
 		product, ok := s.Mul(a, b)
-		expect(t, "*", product, ok, new(big.Rat).Mul(x, y), s.Out)
+		expect(t, "*", result{product, ok, s.Out}, new(big.Rat).Mul(x, y))
 		if b.Sign() == 0 {
 			return
 		}
@@ -78,12 +86,12 @@ func TestArithmeticIsThatOfExactNumbers(t *testing.T) {
 		// Spark rounds quotients twice.
 		once := rounded(new(big.Rat).Quo(x, y), decimal.DivisionScale)
 		at39 := new(big.Rat).SetFrac(once, new(big.Int).Exp(big.NewInt(10), big.NewInt(decimal.DivisionScale), nil))
-		expect(t, "/", quotient, ok, at39, s.Out)
+		expect(t, "/", result{quotient, ok, s.Out}, at39)
 		s = shape("%")
 		rest, ok := s.Rem(a, b)
 		whole := new(big.Rat).Quo(x, y)
 		floor := new(big.Rat).SetInt(new(big.Int).Quo(whole.Num(), whole.Denom()))
-		expect(t, "%", rest, ok, new(big.Rat).Sub(x, floor.Mul(floor, y)), s.Out)
+		expect(t, "%", result{rest, ok, s.Out}, new(big.Rat).Sub(x, floor.Mul(floor, y)))
 	})
 }
 
@@ -93,7 +101,7 @@ func TestRescalingRoundsHalfAwayFromZero(t *testing.T) {
 		digits := rapid.IntRange(1, plan.MaxPrecision).Draw(t, "digits")
 		by := rapid.IntRange(-of.Scale, plan.MaxPrecision-of.Scale).Draw(t, "by")
 		got, ok := decimal.Rescale(d, by, digits)
-		expect(t, "rescale", got, ok, rational(d, of.Scale), plan.Type{Kind: plan.KindDecimal, Precision: digits,
-			Scale: of.Scale + by})
+		out := plan.Type{Kind: plan.KindDecimal, Precision: digits, Scale: of.Scale + by}
+		expect(t, "rescale", result{got, ok, out}, rational(d, of.Scale))
 	})
 }
