@@ -3,6 +3,10 @@ import os
 import runpy
 import sys
 
+# PySpark takes a __main__ without a file for a doctest run and imports its test
+# suite, which pyspark-client does not have.
+__file__ = os.path.abspath(sys.argv[1])
+
 try:
     from pyspark.sql import SparkSession
 except ImportError as missing:
@@ -34,7 +38,7 @@ def display(frame, rows=1000):
 try:
     ignore_master(SparkSession.builder)
     program, sys.argv = sys.argv[1], sys.argv[1:]
-    sys.path[0] = os.path.dirname(os.path.abspath(program))
+    sys.path[0] = os.path.dirname(__file__)
     names = {"spark": SparkSession.builder.getOrCreate(), "display": display}
     runpy.run_path(program, init_globals=names, run_name="__main__")
 finally:

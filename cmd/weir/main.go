@@ -33,7 +33,7 @@ func main() {
 		os.Exit(int(code))
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "weir %s: %v\n", ctx.Command(), err)
+		fmt.Fprintf(os.Stderr, "weir %s: %v\n", ctx.Selected().Name, err)
 		os.Exit(1)
 	}
 }

@@ -23,9 +23,12 @@ import (
 //go:embed bootstrap.py
 var bootstrap string
 
-// grpcDefault is the port that programs expect; weir run takes another one when
-// it is not free.
-const grpcDefault = "127.0.0.1:15002"
+// grpcDefault is the port that programs expect; when it is taken, weir run takes
+// a free one.
+const (
+	grpcDefault = "127.0.0.1:15002"
+	grpcFree    = "127.0.0.1:0"
+)
 
 type runCommand struct {
 	serverFlags
@@ -48,7 +51,11 @@ func (c *runCommand) Run() error {
 	if c.LogLevel == "info" {
 		c.LogLevel = "warn"
 	}
-	s, err := startServer(c.serverFlags, freeAddress(grpcDefault), c.HTTP)
+	s, err := startServer(c.serverFlags, grpcDefault, c.HTTP)
+	var taken *takenError
+	if errors.As(err, &taken) && taken.address == grpcDefault {
+		s, err = startServer(c.serverFlags, grpcFree, c.HTTP)
+	}
 	var locked *vfs.LockedError
 	if errors.As(err, &locked) {
 		return c.runOnLiveServer(python, locked)
@@ -85,17 +92,6 @@ func localhost(address string) string {
 		return address
 	}
 	return net.JoinHostPort("localhost", port)
-}
-
-// freeAddress is the address itself, or one of its host with a free port.
-func freeAddress(address string) string {
-	l, err := net.Listen("tcp", address)
-	if err == nil {
-		l.Close()
-		return address
-	}
-	host, _, _ := net.SplitHostPort(address)
-	return net.JoinHostPort(host, "0")
 }
 
 // findPython is the interpreter that PySpark itself would take for its workers,

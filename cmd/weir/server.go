@@ -145,10 +145,18 @@ func listenHTTP(address string) (net.Listener, error) {
 
 func listenError(what, flag, address string, err error) error {
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("the address %s for %s is taken; %s chooses another, port 0 a free one",
-			address, what, flag)
+		return &takenError{what: what, flag: flag, address: address}
 	}
 	return fmt.Errorf("listen on %s for %s: %w", address, what, err)
+}
+
+// takenError says that another process listens on an address, and which flag
+// chooses another.
+type takenError struct{ what, flag, address string }
+
+func (e *takenError) Error() string {
+	return fmt.Sprintf("the address %s for %s is taken; %s chooses another, port 0 a free one",
+		e.address, e.what, e.flag)
 }
 
 func (s *server) servePages(a *access) {

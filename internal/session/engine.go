@@ -118,7 +118,7 @@ func (e *Engine) openDir() error {
 	e.lock, err = e.fs.Lock(path.Join(e.dir, lockName))
 	var held *vfs.LockedError
 	if errors.As(err, &held) {
-		return fmt.Errorf("data directory %s is in use by process %d", e.dir, held.PID)
+		return fmt.Errorf("data directory %s is in use by process %d (%w)", e.dir, held.PID, held)
 	}
 	if err != nil {
 		return fmt.Errorf("lock data directory: %w", err)
