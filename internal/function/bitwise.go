@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/letters"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -189,17 +190,9 @@ func hexMaker(c *plan.Call, _ *Env) (Kernel, error) {
 	return text(plan.String, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 		at := len(dst)
 		dst = strconv.AppendUint(dst, uint64(chunk.Values[int64](args[0])[i]), 16)
-		upperASCII(dst[at:])
+		letters.UpperASCII(dst[at:])
 		return dst, true, nil
 	}), nil
-}
-
-func upperASCII(b []byte) {
-	for i, c := range b {
-		if c >= 'a' && c <= 'z' {
-			b[i] = c - 'a' + 'A'
-		}
-	}
 }
 
 func unhexRow(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
@@ -247,7 +240,7 @@ func convMaker(c *plan.Call, _ *Env) (Kernel, error) {
 		}
 		at := len(dst)
 		dst = strconv.AppendUint(dst, v, size)
-		upperASCII(dst[at:])
+		letters.UpperASCII(dst[at:])
 		return dst, true, nil
 	}), nil
 }

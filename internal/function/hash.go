@@ -5,13 +5,11 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/binary"
 	"encoding/hex"
 	"hash/crc32"
-	"math"
-	"math/bits"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/hashes"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -66,9 +64,6 @@ func sha2Row(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 	}
 }
 
-// HashSeed is the seed of Spark's hash functions and of its partitioning.
-const HashSeed = 42
-
 func bindHash(of plan.Type) func(b *Binding) (*plan.Call, error) {
 	return func(b *Binding) (*plan.Call, error) {
 		if len(b.Args) == 0 {
@@ -86,218 +81,18 @@ func bindHash(of plan.Type) func(b *Binding) (*plan.Call, error) {
 	}
 }
 
-// hasher is one of the two hash functions: of 4 bytes, of 8 and of many.
-type hasher[H int32 | int64] struct {
-	small func(x int32, seed H) H
-	large func(x int64, seed H) H
-	bytes func(b []byte, seed H) H
-}
+func hashMaker(*plan.Call, *Env) (Kernel, error) { return rowHash(plan.Int, hashes.Murmur), nil }
 
-// add hashes row i of a vector into a seed; NULL leaves it as it is.
-func (h hasher[H]) add(v *chunk.Vector, i int, seed H) H {
-	if v.IsNull(i) {
-		return seed
-	}
-	switch v.Type.Kind {
-	case plan.KindBoolean:
-		return h.small(int32(chunk.Values[uint8](v)[i]), seed)
-	case plan.KindByte, plan.KindShort, plan.KindInt, plan.KindDate, plan.KindYearMonth:
-		return h.small(int32(integerAt(v, i)), seed)
-	case plan.KindFloat:
-		x := chunk.Values[float32](v)[i] + 0
-		if x != x {
-			return h.small(javaNaN32, seed)
-		}
-		return h.small(int32(math.Float32bits(x)), seed)
-	case plan.KindDouble:
-		x := chunk.Values[float64](v)[i] + 0
-		if x != x {
-			return h.large(javaNaN64, seed)
-		}
-		return h.large(int64(math.Float64bits(x)), seed)
-	case plan.KindDecimal:
-		d := chunk.Values[chunk.Dec](v)[i]
-		if v.Type.Precision <= maxLongDigits {
-			return h.large(int64(d.LowBits()), seed)
-		}
-		return h.bytes(twosComplement(d), seed)
-	case plan.KindCalendar:
-		x := chunk.Values[plan.Interval](v)[i]
-		return h.small(x.Months, h.small(x.Days, h.large(x.Micros, seed)))
-	case plan.KindStruct:
-		for _, kid := range v.Kids {
-			seed = h.add(kid, i, seed)
-		}
-		return seed
-	case plan.KindArray, plan.KindMap:
-		from, to := v.Span(i)
-		for e := from; e < to; e++ {
-			for _, kid := range v.Kids {
-				seed = h.add(kid, e, seed)
-			}
-		}
-		return seed
-	}
-	if chunk.IsBytes(v.Type) {
-		return h.bytes(v.Bytes(i), seed)
-	}
-	return h.large(integerAt(v, i), seed)
-}
+func xxhashMaker(*plan.Call, *Env) (Kernel, error) { return rowHash(plan.Long, hashes.XX), nil }
 
-// The bits that Java gives every NaN.
-const (
-	javaNaN32 = 0x7fc00000
-	javaNaN64 = 0x7ff8 << 48
-)
-
-// maxLongDigits is the most digits of a decimal that Spark keeps in a long.
-const maxLongDigits = 18
-
-// twosComplement is a decimal's integer as Java's BigInteger writes it: the
-// most significant byte first, no more bytes than needed.
-func twosComplement(d chunk.Dec) []byte {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], uint64(d.HighBits()))
-	binary.BigEndian.PutUint64(b[8:], d.LowBits())
-	at := 0
-	for at < 15 && (b[at] == 0 && b[at+1] < 0x80 || b[at] == 0xff && b[at+1] >= 0x80) {
-		at++
-	}
-	return b[at:]
-}
-
-var murmur = hasher[int32]{small: murmurInt, large: murmurLong, bytes: murmurBytes}
-
-// HashRow is Spark's hash of row i of some columns, which its hash partitioning
-// goes by.
-func HashRow(cols []*chunk.Vector, i int) int32 {
-	h := int32(HashSeed)
-	for _, c := range cols {
-		h = murmur.add(c, i, h)
-	}
-	return h
-}
-
-func hashMaker(*plan.Call, *Env) (Kernel, error) {
+// rowHash hashes all arguments, NULLs among them.
+func rowHash[H int32 | int64](t plan.Type, hash func(cols []*chunk.Vector, i int) H) Kernel {
 	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
-		out := chunk.Make(plan.Int, n)
-		dst := chunk.Values[int32](out)
+		out := chunk.Make(t, n)
+		dst := chunk.Values[H](out)
 		for _, i := range picked(sel, n) {
-			dst[i] = HashRow(args, int(i))
+			dst[i] = hash(args, int(i))
 		}
 		return out, nil
-	}, nil
-}
-
-func xxhashMaker(*plan.Call, *Env) (Kernel, error) {
-	h := hasher[int64]{small: xxInt, large: xxLong, bytes: xxBytes}
-	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
-		out := chunk.Make(plan.Long, n)
-		dst := chunk.Values[int64](out)
-		for _, i := range picked(sel, n) {
-			dst[i] = HashSeed
-			for _, a := range args {
-				dst[i] = h.add(a, int(i), dst[i])
-			}
-		}
-		return out, nil
-	}, nil
-}
-
-// Murmur3 for 32 bits, as Spark has it: bytes behind the last whole word are
-// mixed one by one, signed.
-
-func murmurMix(h, k uint32) uint32 {
-	k = bits.RotateLeft32(k*0xcc9e2d51, 15) * 0x1b873593
-	return bits.RotateLeft32(h^k, 13)*5 + 0xe6546b64
-}
-
-func murmurEnd(h, length uint32) int32 {
-	h ^= length
-	h = (h ^ h>>16) * 0x85ebca6b
-	h = (h ^ h>>13) * 0xc2b2ae35
-	return int32(h ^ h>>16)
-}
-
-func murmurInt(x int32, seed int32) int32 {
-	return murmurEnd(murmurMix(uint32(seed), uint32(x)), 4)
-}
-
-func murmurLong(x int64, seed int32) int32 {
-	return murmurEnd(murmurMix(murmurMix(uint32(seed), uint32(x)), uint32(x>>32)), 8)
-}
-
-func murmurBytes(b []byte, seed int32) int32 {
-	h, n := uint32(seed), uint32(len(b))
-	for ; len(b) >= 4; b = b[4:] {
-		h = murmurMix(h, binary.LittleEndian.Uint32(b))
 	}
-	for _, c := range b {
-		h = murmurMix(h, uint32(int8(c)))
-	}
-	return murmurEnd(h, n)
-}
-
-// XXH64, with the short forms for 4 and 8 bytes.
-const (
-	xxPrime1 = 0x9e3779b185ebca87
-	xxPrime2 = 0xc2b2ae3d27d4eb4f
-	xxPrime3 = 0x165667b19e3779f9
-	xxPrime4 = 0x85ebca77c2b2ae63
-	xxPrime5 = 0x27d4eb2f165667c5
-)
-
-func xxEnd(h uint64) int64 {
-	h = (h ^ h>>33) * xxPrime2
-	h = (h ^ h>>29) * xxPrime3
-	return int64(h ^ h>>32)
-}
-
-func xxInt(x int32, seed int64) int64 {
-	h := uint64(seed) + xxPrime5 + 4
-	h ^= uint64(uint32(x)) * xxPrime1
-	return xxEnd(bits.RotateLeft64(h, 23)*xxPrime2 + xxPrime3)
-}
-
-func xxRound(k uint64) uint64 { return bits.RotateLeft64(k*xxPrime2, 31) * xxPrime1 }
-
-func xxLong(x int64, seed int64) int64 {
-	h := uint64(seed) + xxPrime5 + 8
-	h ^= xxRound(uint64(x))
-	return xxEnd(bits.RotateLeft64(h, 27)*xxPrime1 + xxPrime4)
-}
-
-func xxBytes(b []byte, seed int64) int64 {
-	n := uint64(len(b))
-	h := uint64(seed) + xxPrime5
-	if len(b) >= 32 {
-		lanes := [4]uint64{uint64(seed), uint64(seed), uint64(seed), uint64(seed)}
-		lanes[0] += xxPrime1
-		lanes[0] += xxPrime2
-		lanes[1] += xxPrime2
-		lanes[3] -= xxPrime1
-		for ; len(b) >= 32; b = b[32:] {
-			for k := range lanes {
-				v := lanes[k] + binary.LittleEndian.Uint64(b[8*k:])*xxPrime2
-				lanes[k] = bits.RotateLeft64(v, 31) * xxPrime1
-			}
-		}
-		h = bits.RotateLeft64(lanes[0], 1) + bits.RotateLeft64(lanes[1], 7) + bits.RotateLeft64(lanes[2], 12) +
-			bits.RotateLeft64(lanes[3], 18)
-		for _, v := range lanes {
-			h = (h^xxRound(v))*xxPrime1 + xxPrime4
-		}
-	}
-	h += n
-	for ; len(b) >= 8; b = b[8:] {
-		h = bits.RotateLeft64(h^xxRound(binary.LittleEndian.Uint64(b)), 27)*xxPrime1 + xxPrime4
-	}
-	if len(b) >= 4 {
-		h = bits.RotateLeft64(h^uint64(binary.LittleEndian.Uint32(b))*xxPrime1, 23)*xxPrime2 + xxPrime3
-		b = b[4:]
-	}
-	for _, c := range b {
-		h = bits.RotateLeft64(h^uint64(c)*xxPrime5, 11) * xxPrime1
-	}
-	return xxEnd(h)
 }

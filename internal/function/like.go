@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/letters"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -100,7 +101,7 @@ func (p *likePattern) matches(s []byte) bool {
 		if star < 0 || starAt >= len(s) {
 			return false
 		}
-		starAt += min(charBytes(s[starAt]), len(s)-starAt)
+		starAt += min(letters.CharBytes(s[starAt]), len(s)-starAt)
 		if next := p.parts[star+1]; next.kind == likeText {
 			k := bytes.Index(s[starAt:], next.text)
 			if k < 0 {
@@ -117,7 +118,7 @@ func (p *likePattern) matches(s []byte) bool {
 func (p likePart) prefix(s []byte) int {
 	switch {
 	case p.kind == likeOne && len(s) > 0:
-		return min(charBytes(s[0]), len(s))
+		return min(letters.CharBytes(s[0]), len(s))
 	case p.kind == likeText && bytes.HasPrefix(s, p.text):
 		return len(p.text)
 	default:
@@ -154,7 +155,7 @@ func (l *likes) row(args []*chunk.Vector, i int) (uint8, bool, error) {
 	}
 	s := args[0].Bytes(i)
 	if l.fold {
-		l.lowered = appendLower(l.lowered[:0], s)
+		l.lowered = letters.AppendLower(l.lowered[:0], s)
 		s = l.lowered
 	}
 	return bit(p.matches(s)), true, nil
@@ -174,7 +175,7 @@ func (l *likes) pattern(args []*chunk.Vector, i int) (*likePattern, error) {
 	if !ok {
 		text := string(source)
 		if l.fold {
-			text = string(appendLower(nil, source))
+			text = string(letters.AppendLower(nil, source))
 		}
 		var err error
 		if p, err = compileLike(text, escape); err != nil {

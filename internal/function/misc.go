@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/hashes"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -147,19 +148,9 @@ func newXorShift(seed int64) xorShift {
 	for i := range b {
 		b[i] = byte(seed >> (56 - 8*i))
 	}
-	low := scalaHash(b[:], 0x3c074a61)
-	high := scalaHash(b[:], low)
-	return xorShift(uint64(high)<<32 | uint64(low))
-}
-
-// scalaHash is MurmurHash3.bytesHash of 8 bytes.
-func scalaHash(b []byte, seed uint32) uint32 {
-	h := seed
-	for i := 0; i < len(b); i += 4 {
-		k := uint32(b[i]) | uint32(b[i+1])<<8 | uint32(b[i+2])<<16 | uint32(b[i+3])<<24
-		h = murmurMix(h, k)
-	}
-	return uint32(murmurEnd(h, uint32(len(b))))
+	low := hashes.MurmurBytes(b[:], 0x3c074a61)
+	high := hashes.MurmurBytes(b[:], low)
+	return xorShift(uint64(uint32(high))<<32 | uint64(uint32(low)))
 }
 
 func (x *xorShift) next(n uint) uint64 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/function/javaregex"
+	"github.com/weir-dev/weir/internal/function/letters"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -206,7 +207,7 @@ func replaceMaker(c *plan.Call, _ *Env) (Kernel, error) {
 				return dst, false, err
 			}
 			s, with, pos := args[0].Text(i), args[2].Text(i), int(chunk.Values[int32](args[3])[i])
-			from := skipChars([]byte(s), 0, pos-1)
+			from := letters.Skip([]byte(s), 0, pos-1)
 			if from == len(s) && pos > 1 {
 				return append(dst, s...), true, nil
 			}
@@ -265,7 +266,7 @@ func splitMaker(c *plan.Call, _ *Env) (Kernel, error) {
 // limit.
 func splitChars(out *chunk.Vector, s string, limit int) {
 	for n := 1; s != ""; n++ {
-		size := min(charBytes(s[0]), len(s))
+		size := min(letters.CharBytes(s[0]), len(s))
 		if n == limit {
 			size = len(s)
 		}

@@ -2,12 +2,11 @@ package function
 
 import (
 	"bytes"
-	"encoding/base64"
+	"errors"
 	"slices"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/letters"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -189,14 +188,14 @@ func (p padding) size(s []byte) int {
 	if p.binary {
 		return len(s)
 	}
-	return countChars(s)
+	return letters.Count(s)
 }
 
 func (p padding) cut(s []byte, n int) []byte {
 	if p.binary {
 		return s[:min(n, len(s))]
 	}
-	return s[:skipChars(s, 0, n)]
+	return s[:letters.Skip(s, 0, n)]
 }
 
 func (p padding) append(dst, s []byte) []byte {
@@ -236,9 +235,9 @@ func reverseMaker(c *plan.Call, _ *Env) (Kernel, error) {
 		at := len(dst)
 		dst = append(dst, s...)
 		slices.Reverse(dst[at:])
-		if c.Of.IsString() && !isASCII(s) {
+		if c.Of.IsString() && !letters.IsASCII(s) {
 			for k, end := 0, len(dst); k < len(s); {
-				n := min(charBytes(s[k]), len(s)-k)
+				n := min(letters.CharBytes(s[k]), len(s)-k)
 				copy(dst[end-n:end], s[k:k+n])
 				k, end = k+n, end-n
 			}
@@ -266,7 +265,7 @@ func replaceRow(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 func translateRow(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 	from, to := args[1].Bytes(i), args[2].Bytes(i)
 	for s := args[0].Bytes(i); len(s) > 0; {
-		n := min(charBytes(s[0]), len(s))
+		n := min(letters.CharBytes(s[0]), len(s))
 		dst = appendTranslated(dst, s[:n], from, to)
 		s = s[n:]
 	}
@@ -275,9 +274,9 @@ func translateRow(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error)
 
 func appendTranslated(dst, char, from, to []byte) []byte {
 	for len(from) > 0 {
-		n, m := min(charBytes(from[0]), len(from)), 0
+		n, m := min(letters.CharBytes(from[0]), len(from)), 0
 		if len(to) > 0 {
-			m = min(charBytes(to[0]), len(to))
+			m = min(letters.CharBytes(to[0]), len(to))
 		}
 		if bytes.Equal(from[:n], char) {
 			return append(dst, to[:m]...)
@@ -295,12 +294,12 @@ func overlayMaker(c *plan.Call, _ *Env) (Kernel, error) {
 		if length < 0 {
 			length = len(with)
 			if !binary {
-				length = countChars(with)
+				length = letters.Count(with)
 			}
 		}
-		from, to := substringSpan(s, 1, max(0, pos-1), binary)
+		from, to := letters.Substring(s, 1, max(0, pos-1), binary)
 		dst = append(append(dst, s[from:to]...), with...)
-		from, to = substringSpan(s, pos+length, 1<<31-1, binary)
+		from, to = letters.Substring(s, pos+length, 1<<31-1, binary)
 		return append(dst, s[from:to]...), true, nil
 	}), nil
 }
@@ -350,84 +349,19 @@ func eltMaker(c *plan.Call, _ *Env) (Kernel, error) {
 
 // levenshteinRow is the edit distance, -1 beyond a threshold.
 func levenshteinRow(args []*chunk.Vector, i int) (int32, bool, error) {
-	a, b := []rune(args[0].Text(i)), []rune(args[1].Text(i))
-	row := make([]int32, len(b)+1)
-	for k := range row {
-		row[k] = int32(k)
-	}
-	for x, ra := range a {
-		diagonal := row[0]
-		row[0] = int32(x + 1)
-		for y, rb := range b {
-			cost := diagonal
-			if ra != rb {
-				cost++
-			}
-			diagonal = row[y+1]
-			row[y+1] = min(cost, row[y]+1, diagonal+1)
-		}
-	}
-	d := row[len(b)]
+	d := letters.Distance(args[0].Text(i), args[1].Text(i))
 	if len(args) == 3 && d > chunk.Values[int32](args[2])[i] {
 		d = -1
 	}
 	return d, true, nil
 }
 
-// mimeLine is how many characters of base64 stand on a line.
-const mimeLine = 76
-
 func base64Row(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-	at := len(dst)
-	dst = base64.StdEncoding.AppendEncode(dst, args[0].Bytes(i))
-	for line := at + mimeLine; line < len(dst); line += mimeLine + 2 {
-		dst = slices.Insert(dst, line, '\r', '\n')
-	}
-	return dst, true, nil
+	return letters.AppendBase64(dst, args[0].Bytes(i)), true, nil
 }
 
-// unbase64Row reads base64 as Java's MIME decoder does: other characters are
-// skipped, padding may be missing.
 func unbase64Row(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-	bits, n := uint32(0), 0
-	for _, c := range args[0].Bytes(i) {
-		v := base64Digit(c)
-		if v < 0 {
-			if c == '=' {
-				break
-			}
-			continue
-		}
-		bits = bits<<6 | uint32(v)
-		if n++; n == 4 {
-			dst = append(dst, byte(bits>>16), byte(bits>>8), byte(bits))
-			bits, n = 0, 0
-		}
-	}
-	switch n {
-	case 2:
-		dst = append(dst, byte(bits>>4))
-	case 3:
-		dst = append(dst, byte(bits>>10), byte(bits>>2))
-	}
-	return dst, true, nil
-}
-
-func base64Digit(c byte) int {
-	switch {
-	case c >= 'A' && c <= 'Z':
-		return int(c - 'A')
-	case c >= 'a' && c <= 'z':
-		return int(c-'a') + 26
-	case c >= '0' && c <= '9':
-		return int(c-'0') + 52
-	case c == '+':
-		return 62
-	case c == '/':
-		return 63
-	default:
-		return -1
-	}
+	return letters.AppendUnbase64(dst, args[0].Bytes(i)), true, nil
 }
 
 // bindDecode: with two arguments the second is a charset; with more it is a
@@ -458,124 +392,29 @@ func bindDecode(b *Binding) (plan.Expr, error) {
 	return rewritten(b, e), nil
 }
 
-const charsets = "iso-8859-1, us-ascii, utf-16, utf-16be, utf-16le, utf-32, utf-8"
-
-func badCharset(function, name string) error {
-	return plan.NewError(plan.ClassIllegal, "INVALID_PARAMETER_VALUE.CHARSET",
-		name+" is none of the charsets "+charsets+".",
-		"functionName", plan.Quote(function), "parameter", "`charset`", "charset", name, "charsets", charsets)
-}
-
-func badCoding(function, charset string) error {
-	return runtimeError("MALFORMED_CHARACTER_CODING",
-		"a character cannot be written in, or read from, "+charset+".",
-		"function", plan.Quote(function), "charset", charset)
+// badCoding explains an error of encode and decode.
+func badCoding(err error, function, charset string) error {
+	if errors.Is(err, letters.ErrCharset) {
+		return plan.NewError(plan.ClassIllegal, "INVALID_PARAMETER_VALUE.CHARSET",
+			charset+" is none of the charsets "+letters.Charsets+".", "functionName", plan.Quote(function),
+			"parameter", "`charset`", "charset", charset, "charsets", letters.Charsets)
+	}
+	if errors.Is(err, letters.ErrCoding) {
+		return runtimeError("MALFORMED_CHARACTER_CODING",
+			"a character cannot be written in, or read from, "+charset+".",
+			"function", plan.Quote(function), "charset", charset)
+	}
+	return nil
 }
 
 func encodeRow(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-	s, charset := args[0].Text(i), args[1].Text(i)
-	switch toLowerASCII(charset) {
-	case "utf-8":
-		return append(dst, s...), true, nil
-	case "utf-16":
-		dst = append(dst, 0xfe, 0xff)
-	}
-	for _, r := range s {
-		var ok bool
-		if dst, ok = appendCoded(dst, r, toLowerASCII(charset)); !ok {
-			if dst == nil {
-				return nil, false, badCharset("encode", charset)
-			}
-			return dst, false, badCoding("encode", charset)
-		}
-	}
-	if _, ok := appendCoded([]byte{}, 'a', toLowerASCII(charset)); !ok {
-		return dst, false, badCharset("encode", charset)
-	}
-	return dst, true, nil
-}
-
-func toLowerASCII(s string) string { return string(appendLower(nil, []byte(s))) }
-
-// appendCoded writes a character in a charset; nil when there is no such
-// charset, ok false when it has no such character.
-func appendCoded(dst []byte, r rune, charset string) (out []byte, ok bool) {
-	limit := rune(utf8.MaxRune)
-	switch charset {
-	case "us-ascii":
-		return append(dst, byte(r)), r < utf8.RuneSelf
-	case "iso-8859-1":
-		return append(dst, byte(r)), r < 256
-	case "utf-32":
-		return append(dst, byte(r>>24), byte(r>>16), byte(r>>8), byte(r)), r <= limit
-	case "utf-16", "utf-16be":
-		for _, u := range utf16.AppendRune(nil, r) {
-			dst = append(dst, byte(u>>8), byte(u))
-		}
-		return dst, true
-	case "utf-16le":
-		for _, u := range utf16.AppendRune(nil, r) {
-			dst = append(dst, byte(u), byte(u>>8))
-		}
-		return dst, true
-	default:
-		return nil, false
-	}
+	charset := args[1].Text(i)
+	dst, err := letters.Encode(dst, args[0].Text(i), charset)
+	return dst, true, badCoding(err, "encode", charset)
 }
 
 func decodeRow(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-	s, charset := args[0].Bytes(i), args[1].Text(i)
-	ok := true
-	switch toLowerASCII(charset) {
-	case "utf-8":
-		return append(dst, s...), true, errorUnless(utf8.Valid(s), charset)
-	case "us-ascii":
-		return append(dst, s...), true, errorUnless(isASCII(s), charset)
-	case "iso-8859-1":
-		for _, c := range s {
-			dst = utf8.AppendRune(dst, rune(c))
-		}
-		return dst, true, nil
-	case "utf-16", "utf-16be", "utf-16le":
-		dst, ok = appendUTF16(dst, s, toLowerASCII(charset))
-		return dst, true, errorUnless(ok, charset)
-	case "utf-32":
-		for ; len(s) >= 4; s = s[4:] {
-			r := rune(s[0])<<24 | rune(s[1])<<16 | rune(s[2])<<8 | rune(s[3])
-			ok = ok && utf8.ValidRune(r)
-			dst = utf8.AppendRune(dst, r)
-		}
-		return dst, true, errorUnless(ok && len(s) == 0, charset)
-	default:
-		return dst, false, badCharset("decode", charset)
-	}
-}
-
-func errorUnless(ok bool, charset string) error {
-	if ok {
-		return nil
-	}
-	return badCoding("decode", charset)
-}
-
-func appendUTF16(dst, s []byte, charset string) ([]byte, bool) {
-	little := charset == "utf-16le"
-	if charset == "utf-16" && len(s) >= 2 && (s[0] == 0xfe && s[1] == 0xff || s[0] == 0xff && s[1] == 0xfe) {
-		little = s[0] == 0xff
-		s = s[2:]
-	}
-	var units []uint16
-	for k := 0; k+1 < len(s); k += 2 {
-		u := uint16(s[k])<<8 | uint16(s[k+1])
-		if little {
-			u = u>>8 | u<<8
-		}
-		units = append(units, u)
-	}
-	ok := len(s)%2 == 0
-	for _, r := range utf16.Decode(units) {
-		ok = ok && r != utf8.RuneError
-		dst = utf8.AppendRune(dst, r)
-	}
-	return dst, ok
+	charset := args[1].Text(i)
+	dst, err := letters.Decode(dst, args[0].Bytes(i), charset)
+	return dst, true, badCoding(err, "decode", charset)
 }

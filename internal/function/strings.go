@@ -2,11 +2,10 @@ package function
 
 import (
 	"bytes"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/letters"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -14,12 +13,12 @@ import (
 func stringDefs() []*Def {
 	anyText := oneOf(str(), exactly(plan.Binary))
 	return []*Def{
-		textFn("upper ucase", appendUpper, Example{"upper('straße')", "STRASSE"}),
-		textFn("lower lcase", appendLower, Example{"lower('Ärger')", "ärger"}),
-		textFn("initcap", appendTitle, Example{"initcap('sPark sql')", "Spark Sql"}),
+		textFn("upper ucase", letters.AppendUpper, Example{"upper('straße')", "STRASSE"}),
+		textFn("lower lcase", letters.AppendLower, Example{"lower('Ärger')", "ärger"}),
+		textFn("initcap", letters.AppendTitle, Example{"initcap('sPark sql')", "Spark Sql"}),
 		scalar("soundex", "string_funcs", takes(str()).expecting().gives(plan.String), plain(text(plan.String,
 			func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-				return appendSoundex(dst, args[0].Bytes(i)), true, nil
+				return letters.AppendSoundex(dst, args[0].Bytes(i)), true, nil
 			})), Example{"soundex('Miller')", "M460"}),
 		scalar("length char_length character_length len", "string_funcs", takes(anyText).gives(plan.Int),
 			lengthMaker,
@@ -56,7 +55,7 @@ func stringDefs() []*Def {
 		searchDef("endswith", bytes.HasSuffix, Example{"endswith('Spark', 'rk')", "true"}),
 		scalar("instr", "string_funcs", takes(str(), str()).gives(plan.Int), plain(fixed(plan.Int,
 			func(args []*chunk.Vector, i int) (int32, bool, error) {
-				return int32(indexFrom(args[0].Bytes(i), args[1].Bytes(i), 0) + 1), true, nil
+				return int32(letters.Index(args[0].Bytes(i), args[1].Bytes(i), 0) + 1), true, nil
 			})), Example{"instr('SparkSQL', 'SQL')", "6"}),
 		scalar("locate position", "string_funcs",
 			takes(str(), str(), exactly(plan.Int)).defaults(plan.Lit(int64(1), plan.Int)).
@@ -76,178 +75,12 @@ func textFn(names string, fn func(dst, s []byte) []byte, examples ...Example) *D
 	return scalar(names, "string_funcs", takes(str()).gives(plan.String), plain(k), examples...).asWritten()
 }
 
-func isASCII(s []byte) bool {
-	for _, c := range s {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-func appendUpper(dst, s []byte) []byte {
-	if isASCII(s) {
-		at := len(dst)
-		dst = append(dst, s...)
-		upperASCII(dst[at:])
-		return dst
-	}
-	for len(s) > 0 {
-		r, n := utf8.DecodeRune(s)
-		if full, ok := fullUpper[r]; ok {
-			dst = append(dst, full...)
-		} else if r == utf8.RuneError && n == 1 {
-			dst = append(dst, s[0])
-		} else {
-			dst = utf8.AppendRune(dst, unicode.ToUpper(r))
-		}
-		s = s[n:]
-	}
-	return dst
-}
-
-// fullUpper are the letters that become more than one in upper case.
-var fullUpper = func() map[rune]string {
-	m := map[rune]string{}
-	for _, pair := range strings.Fields("ßSS ŉʼN ǰJ̌ ΐΪ́ ΰΫ́ ևԵՒ ẖH̱ ẗT̈ ẘW̊ ẙY̊ ẚAʾ ὐΥ̓ ὒΥ̓̀ ὔΥ̓́ " +
-		"ὖΥ̓͂ ᾶΑ͂ ῆΗ͂ ῒΪ̀ ΐΪ́ ῖΙ͂ ῗΪ͂ ῢΫ̀ ΰΫ́ ῤΡ̓ ῦΥ͂ ῧΫ͂ ῶΩ͂ ﬀFF " +
-		"ﬁFI ﬂFL ﬃFFI ﬄFFL ﬅST ﬆST ﬓՄՆ ﬔՄԵ ﬕՄԻ ﬖՎՆ ﬗՄԽ") {
-		r, n := utf8.DecodeRuneInString(pair)
-		m[r] = pair[n:]
-	}
-	return m
-}()
-
-func appendLower(dst, s []byte) []byte {
-	if isASCII(s) {
-		for _, c := range s {
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			dst = append(dst, c)
-		}
-		return dst
-	}
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRune(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			dst = append(dst, s[i])
-		case r == 'İ':
-			dst = append(dst, "i̇"...)
-		case r == 'Σ' && finalSigma(s, i, n):
-			dst = append(dst, "ς"...)
-		default:
-			dst = utf8.AppendRune(dst, unicode.ToLower(r))
-		}
-		i += n
-	}
-	return dst
-}
-
-// finalSigma reports whether a sigma at s[i] ends a word.
-func finalSigma(s []byte, i, n int) bool {
-	before, _ := utf8.DecodeLastRune(s[:i])
-	after, _ := utf8.DecodeRune(s[i+n:])
-	return unicode.IsLetter(before) && (i+n == len(s) || !unicode.IsLetter(after))
-}
-
-// appendTitle makes the first letter behind a blank large and all others small.
-func appendTitle(dst, s []byte) []byte {
-	start := true
-	for len(s) > 0 {
-		r, n := utf8.DecodeRune(s)
-		if start {
-			dst = utf8.AppendRune(dst, unicode.ToTitle(r))
-		} else {
-			dst = appendLower(dst, s[:n])
-		}
-		start = r == ' '
-		s = s[n:]
-	}
-	return dst
-}
-
-// soundexCodes are the classes of A to Z; 7 is skipped, 0 parts.
-const soundexCodes = "01230127022455012623017202"
-
-func appendSoundex(dst, s []byte) []byte {
-	letter := func(c byte) (byte, bool) {
-		c &^= 0x20
-		return c - 'A', c >= 'A' && c <= 'Z'
-	}
-	if len(s) == 0 {
-		return dst
-	}
-	first, ok := letter(s[0])
-	if !ok {
-		return append(dst, s...)
-	}
-	at := len(dst)
-	dst = append(dst, 'A'+first)
-	last := soundexCodes[first]
-	for _, c := range s[1:] {
-		l, ok := letter(c)
-		if !ok {
-			last = '0'
-			continue
-		}
-		code := soundexCodes[l]
-		if code == '7' {
-			continue
-		}
-		if code != '0' && code != last {
-			dst = append(dst, code)
-		}
-		last = code
-		if len(dst)-at == 4 {
-			break
-		}
-	}
-	for len(dst)-at < 4 {
-		dst = append(dst, '0')
-	}
-	return dst
-}
-
-// charBytes is the number of bytes of the character that begins with c, as its
-// first byte says.
-func charBytes(c byte) int {
-	switch {
-	case c < 0xc2 || c > 0xf4:
-		return 1
-	case c < 0xe0:
-		return 2
-	case c < 0xf0:
-		return 3
-	default:
-		return 4
-	}
-}
-
-func countChars(s []byte) int {
-	n := 0
-	for i := 0; i < len(s); i += charBytes(s[i]) {
-		n++
-	}
-	return n
-}
-
-// skipChars is the byte at which the character n after at begins, at most
-// len(s).
-func skipChars(s []byte, at, n int) int {
-	for ; n > 0 && at < len(s); n-- {
-		at += charBytes(s[at])
-	}
-	return min(at, len(s))
-}
-
 func lengthMaker(c *plan.Call, _ *Env) (Kernel, error) {
 	if c.Args[0].Type().Kind == plan.KindBinary {
 		return byteLengths(1), nil
 	}
 	return fixed(plan.Int, func(args []*chunk.Vector, i int) (int32, bool, error) {
-		return int32(countChars(args[0].Bytes(i))), true, nil
+		return int32(letters.Count(args[0].Bytes(i))), true, nil
 	}), nil
 }
 
@@ -329,40 +162,11 @@ func bindBtrim(b *Binding) (plan.Expr, error) {
 	return rewritten(b, e), nil
 }
 
-// span is the bytes of a substring: pos counts from 1, or from the end when
-// negative; characters for strings, bytes for binary.
-func substringSpan(s []byte, pos, length int, binary bool) (from, to int) {
-	total := len(s)
-	if !binary {
-		total = countChars(s)
-	}
-	start := 0
-	switch {
-	case pos > 0:
-		start = pos - 1
-	case pos < 0:
-		start = total + pos
-	}
-	end := start + length
-	if length > 1<<31-1-start {
-		end = 1<<31 - 1
-	}
-	start, end = max(start, 0), min(end, total)
-	if start >= end {
-		return 0, 0
-	}
-	if binary {
-		return start, end
-	}
-	from = skipChars(s, 0, start)
-	return from, skipChars(s, from, end-start)
-}
-
 func substringMaker(c *plan.Call, _ *Env) (Kernel, error) {
 	binary := c.Of.Kind == plan.KindBinary
 	return text(c.Of, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 		s := args[0].Bytes(i)
-		from, to := substringSpan(s, int(chunk.Values[int32](args[1])[i]),
+		from, to := letters.Substring(s, int(chunk.Values[int32](args[1])[i]),
 			int(chunk.Values[int32](args[2])[i]), binary)
 		return append(dst, s[from:to]...), true, nil
 	}), nil
@@ -372,7 +176,7 @@ func leftMaker(c *plan.Call, _ *Env) (Kernel, error) {
 	binary := c.Of.Kind == plan.KindBinary
 	return text(c.Of, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 		s := args[0].Bytes(i)
-		from, to := substringSpan(s, 1, max(0, int(chunk.Values[int32](args[1])[i])), binary)
+		from, to := letters.Substring(s, 1, max(0, int(chunk.Values[int32](args[1])[i])), binary)
 		return append(dst, s[from:to]...), true, nil
 	}), nil
 }
@@ -382,7 +186,7 @@ var rightKernel = text(plan.String, func(dst []byte, args []*chunk.Vector, i int
 	if n <= 0 {
 		return dst, true, nil
 	}
-	from, to := substringSpan(s, -n, 1<<31-1, false)
+	from, to := letters.Substring(s, -n, 1<<31-1, false)
 	return append(dst, s[from:to]...), true, nil
 })
 
@@ -449,26 +253,12 @@ func searchDef(name string, fn func(s, part []byte) bool, examples ...Example) *
 	return d
 }
 
-// indexFrom is the character at which part first occurs at or after character
-// start, -1 when it does not. The empty text occurs at the very front.
-func indexFrom(s, part []byte, start int) int {
-	if len(part) == 0 {
-		return 0
-	}
-	at := skipChars(s, 0, start)
-	k := bytes.Index(s[at:], part)
-	if k < 0 {
-		return -1
-	}
-	return start + countChars(s[at:at+k])
-}
-
 func locateRow(args []*chunk.Vector, i int) (int32, bool, error) {
 	start := int(chunk.Values[int32](args[2])[i])
 	if start < 1 {
 		return 0, true, nil
 	}
-	return int32(indexFrom(args[1].Bytes(i), args[0].Bytes(i), start-1) + 1), true, nil
+	return int32(letters.Index(args[1].Bytes(i), args[0].Bytes(i), start-1) + 1), true, nil
 }
 
 func findInSet(args []*chunk.Vector, i int) (int32, bool, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/function/decimal"
+	"github.com/weir-dev/weir/internal/function/letters"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -58,7 +59,7 @@ func dateFault(y, m, d int) string {
 	}
 }
 
-func upperWord(s string) string { return string(appendUpper(nil, []byte(s))) }
+func upperWord(s string) string { return string(letters.AppendUpper(nil, []byte(s))) }
 
 func outOfBounds(sentence string) error {
 	return plan.NewError(plan.ClassDateTime, "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION", sentence+".",
