@@ -255,6 +255,17 @@ func (e *Engine) hostZone() string {
 // Monitor is what is known about the streaming queries of the server.
 func (e *Engine) Monitor() *monitor.Registry { return e.registry }
 
+// Number is a number, time or size among the settings of the server's start, in
+// the setting's own unit.
+func (e *Engine) Number(key string) int64 {
+	d := confRegistry().byKey[key]
+	number, ok, err := d.parse(newConf(e.base).value(key))
+	if err != nil || !ok {
+		panic("session: the setting " + key + " is no number")
+	}
+	return int64(number)
+}
+
 // Dir is the data directory, an absolute path.
 func (e *Engine) Dir() string { return e.dir }
 

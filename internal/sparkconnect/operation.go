@@ -312,7 +312,10 @@ type sender interface {
 // A cut stream ends without an error, and the client attaches again.
 func (o *operation) serve(to sender, s *attachment) error {
 	defer o.detach(s)
-	ctx, cancel := context.WithTimeout(to.Context(), o.limits.streamDuration)
+	ctx, cancel := to.Context(), func() {}
+	if o.reattachable {
+		ctx, cancel = context.WithTimeout(ctx, o.limits.streamDuration)
+	}
 	defer cancel()
 	bytes := 0
 	for {
@@ -339,9 +342,6 @@ func (o *operation) cut(client context.Context) error {
 	if o.reattachable {
 		return nil
 	}
-	if client.Err() != nil {
-		o.interrupt(operationCanceled())
-		return client.Err()
-	}
-	return nil
+	o.interrupt(operationCanceled())
+	return client.Err()
 }

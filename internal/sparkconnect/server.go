@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -28,7 +29,8 @@ const (
 	SparkVersion = "4.3.0"
 )
 
-// Options say how the server behaves; zero values stand for Spark's defaults.
+// Options say how the server behaves; zero values stand for the settings that
+// the engine was started with, whose defaults are Spark's.
 type Options struct {
 	Log *slog.Logger
 	// IdleTimeout ends a session that nobody used for so long; default 1 h.
@@ -39,6 +41,39 @@ type Options struct {
 	StreamBytes    int
 	// DetachedTimeout ends an operation nobody listens to; default 5 min.
 	DetachedTimeout time.Duration
+}
+
+// Settings of the server's start that stand behind Options.
+const (
+	idleKey     = "spark.connect.session.manager.defaultSessionTimeout"
+	durationKey = "spark.connect.execute.reattachable.senderMaxStreamDuration"
+	bytesKey    = "spark.connect.execute.reattachable.senderMaxStreamSize"
+	detachedKey = "spark.connect.execute.manager.detachedTimeout"
+)
+
+// fill takes what is zero from the settings. There, zero and less mean without
+// a limit.
+func (o *Options) fill(engine *session.Engine) {
+	limit := func(key string) int64 {
+		if n := engine.Number(key); n > 0 {
+			return n
+		}
+		return math.MaxInt64
+	}
+	timeout := func(d *time.Duration, key string) {
+		if *d == 0 {
+			*d = time.Duration(min(limit(key), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+		}
+	}
+	timeout(&o.IdleTimeout, idleKey)
+	timeout(&o.StreamDuration, durationKey)
+	timeout(&o.DetachedTimeout, detachedKey)
+	if o.StreamBytes == 0 {
+		o.StreamBytes = int(limit(bytesKey))
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
 }
 
 // Server implements the Spark Connect service on one engine.
@@ -58,12 +93,7 @@ type Server struct {
 
 // New makes a server; Register puts it on a gRPC server, Close ends it.
 func New(engine *session.Engine, o Options) *Server {
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = time.Hour
-	}
+	o.fill(engine)
 	s := &Server{
 		engine: engine, options: o, sessions: newSessions(engine.NewSession),
 		tables:   &tables{relations: relationTable(), expressions: expressionTable(), catalog: catalogTable()},
