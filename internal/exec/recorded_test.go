@@ -78,7 +78,9 @@ func (w *world) Function(string) *plan.PythonUDF                              { 
 func (w *world) SearchPath() string                                           { return "[]" }
 
 func environment() *function.Env {
-	return &function.Env{ANSI: true, Zone: time.UTC, Conf: func(string) string { return "" }}
+	// The names that were current when the scripts were recorded.
+	conf := map[string]string{function.ConfCatalog: "spark_catalog", function.ConfSchema: "oracle_db"}
+	return &function.Env{ANSI: true, Zone: time.UTC, Conf: func(key string) string { return conf[key] }}
 }
 
 func (w *world) resolve(n plan.Node) (plan.Node, error) {
