@@ -15,6 +15,8 @@ type Env struct {
 	Now  int64          // current_timestamp in µs since 1970
 	// Conf is any other setting; functions such as current_database ask it.
 	Conf func(key string) string
+	// Schema reads a schema or a type in DDL, for functions such as from_json.
+	Schema func(text string) (plan.Type, error)
 }
 
 // Kernel computes a call over arguments of n rows and returns n rows; see F2

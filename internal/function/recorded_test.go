@@ -21,6 +21,7 @@ import (
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
 )
 
 // recorded is an expression and what Spark 4.3.0 gives for it.
@@ -160,6 +161,7 @@ func environment(r *recorded) *function.Env {
 		panic(err)
 	}
 	return &function.Env{ANSI: r.Conf["spark.sql.ansi.enabled"] != "false", Zone: zone, Now: recordedNow,
+		Schema: sql.ParseSchema,
 		Conf: func(key string) string {
 			return cmp.Or(r.Conf[key], map[string]string{function.ConfSchema: "default"}[key])
 		}}

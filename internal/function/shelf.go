@@ -18,6 +18,7 @@ func families() [][]*Def {
 		formatDefs(),
 		hashDefs(),
 		intervalDefs(),
+		jsonDefs(),
 		listDefs(),
 		logicDefs(),
 		mapDefs(),

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
 )
 
 func newID() string { return uuid.NewString() }
@@ -54,6 +55,7 @@ func (s *Session) begin() (*scope, error) {
 	}
 	sc := &scope{session: s, conf: conf, eval: &function.Env{
 		ANSI: conf.flag(ansiKey), Zone: zone, Now: time.Now().UnixMicro(), Conf: lookup,
+		Schema: sql.ParseSchema,
 	}}
 	sc.files = &connector.Env{
 		Files: s.engine.files, Eval: sc.eval, Conf: lookup, Parallelism: s.engine.parallelism,
