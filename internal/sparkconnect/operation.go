@@ -219,6 +219,7 @@ func (o *operation) releaseUntil(id string) {
 	if n := o.numberOf(id); n > 0 {
 		o.drop(n)
 		o.told()
+		o.wake()
 	}
 }
 

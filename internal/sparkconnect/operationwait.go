@@ -1,10 +1,26 @@
 package sparkconnect
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-// delivered waits until a stream has taken every response made so far.
+// takenWait bounds how long the next event waits for the client's word that it
+// has the one before; clients that never say it get an event this often.
+const takenWait = 100 * time.Millisecond
+
+// delivered waits until a stream has taken every response made so far, and then
+// a little for the client to say that it has them in its hands: it does so when
+// it begins to work on them. A removal of the listener that comes earlier would
+// meet an event that is still on its way, and hang the client.
 func (o *operation) delivered(ctx context.Context) error {
-	return o.until(ctx, func() bool { return o.sent >= o.last() })
+	if err := o.until(ctx, func() bool { return o.sent >= o.last() }); err != nil || !o.reattachable {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, takenWait)
+	defer cancel()
+	_ = o.until(bounded, func() bool { return o.released >= o.last() })
+	return context.Cause(ctx)
 }
 
 // awaitEnd waits until the producer has finished.
