@@ -93,11 +93,6 @@ func anyMap() input {
 		concrete: plan.Map(plan.Null, plan.Null, true)}
 }
 
-func anyStruct() input {
-	return input{text: quoted("STRUCT"), accepts: ofKind(plan.KindStruct), family: familyOther,
-		concrete: plan.Struct()}
-}
-
 // arrayOf takes arrays whose elements elem takes.
 func arrayOf(elem input) input {
 	t := strings.Trim(elem.text, `"`)
@@ -159,16 +154,4 @@ func oneOf(options ...input) input {
 func numericOrInterval() input {
 	return oneOf(numeric(), interval(plan.KindDayTime), interval(plan.KindYearMonth),
 		interval(plan.KindCalendar))
-}
-
-// types is a list of inputs of single types.
-func types(list ...plan.Type) []input {
-	in := make([]input, len(list))
-	for i, t := range list {
-		in[i] = exactly(t)
-		if t.Kind == plan.KindString {
-			in[i] = str()
-		}
-	}
-	return in
 }

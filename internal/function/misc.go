@@ -96,14 +96,15 @@ func bindRaise(b *Binding) (*plan.Call, error) {
 }
 
 func raiseError(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
-	for _, i := range picked(sel, n) {
-		msg := "null"
-		if !args[0].IsNull(int(i)) {
-			msg = args[0].Text(int(i))
-		}
-		return nil, runtimeError("USER_RAISED_EXCEPTION", msg, "errorMessage", msg)
+	rows := picked(sel, n)
+	if len(rows) == 0 {
+		return chunk.NullVector(plan.Null, n), nil
 	}
-	return chunk.NullVector(plan.Null, n), nil
+	msg := "null"
+	if first := int(rows[0]); !args[0].IsNull(first) {
+		msg = args[0].Text(first)
+	}
+	return nil, runtimeError("USER_RAISED_EXCEPTION", msg, "errorMessage", msg)
 }
 
 // bindAssert is an error where the condition is not true.

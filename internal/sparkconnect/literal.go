@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients of 4.0 still send and read the deprecated fields
+
 package sparkconnect
 
 import (
@@ -233,7 +235,7 @@ func (d *decoder) structLiteral(l *pb.Expression_Literal, m *pb.Expression_Liter
 // specializedArray is an array of one primitive type in packed form.
 func specializedArray(m *pb.Expression_Literal_SpecializedArray) (*plan.Literal, error) {
 	var values []plan.Value
-	elem := plan.Null
+	var elem plan.Type
 	switch a := m.GetValueType().(type) {
 	case *pb.Expression_Literal_SpecializedArray_Bools:
 		values, elem = boxed(a.Bools.GetValues(), func(x bool) plan.Value { return x }), plan.Boolean

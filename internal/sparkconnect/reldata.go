@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients of 4.0 still send and read the deprecated fields
+
 package sparkconnect
 
 import (
@@ -111,21 +113,13 @@ func (d *decoder) localRelation(m *pb.LocalRelation) (plan.Node, error) {
 func localRows(schema *plan.Type, streams ...[]byte) (plan.Node, error) {
 	local := &plan.LocalData{}
 	for i, stream := range streams {
-		batches, found, err := readArrow(stream)
+		batches, found, err := readArrow(stream, schema)
 		if err != nil {
 			return nil, badArrow(err)
 		}
-		if schema == nil {
-			schema = &found
-		}
+		schema = &found
 		if i == 0 {
 			local.Schema = *schema
-		}
-		// Reading every batch once now keeps bad bytes out of the engine.
-		for _, b := range batches {
-			if _, err := chunk.FromArrow(b, local.Schema); err != nil {
-				return nil, badArrow(err)
-			}
 		}
 		local.Rows = append(local.Rows, batches...)
 	}
@@ -137,28 +131,38 @@ func badArrow(err error) error {
 		fmt.Sprintf("The local rows are not a readable Arrow stream: %v.", err), "errorMsg", err.Error())
 }
 
-// readArrow reads an IPC stream. The library panics on some malformed streams,
+// readArrow reads an IPC stream whose rows have the given schema, or without one
+// the stream's own. Every batch is read as the engine will read it, which keeps
+// bad bytes out of it. Library and kernels panic on some malformed streams,
 // which for bytes from outside is an error like any other.
-func readArrow(stream []byte) (batches []arrow.RecordBatch, schema plan.Type, err error) {
+func readArrow(stream []byte, schema *plan.Type) (batches []arrow.RecordBatch, found plan.Type, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("malformed stream: %v", p)
 		}
 	}()
+	if err := checkArrow(stream); err != nil {
+		return nil, plan.Type{}, err
+	}
 	r, err := ipc.NewReader(bytes.NewReader(stream))
 	if err != nil {
 		return nil, plan.Type{}, err
 	}
 	defer r.Release()
-	if schema, err = chunk.FromArrowSchema(r.Schema()); err != nil {
+	if schema != nil {
+		found = *schema
+	} else if found, err = chunk.FromArrowSchema(r.Schema()); err != nil {
 		return nil, plan.Type{}, err
 	}
 	for r.Next() {
 		b := r.RecordBatch()
+		if _, err := chunk.FromArrow(b, found); err != nil {
+			return nil, plan.Type{}, err
+		}
 		b.Retain()
 		batches = append(batches, b)
 	}
-	return batches, schema, r.Err()
+	return batches, found, r.Err()
 }
 
 // cachedLocal finds a LocalRelation message that a 4.0 client uploaded.

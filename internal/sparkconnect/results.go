@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 clients of 4.0 still send and read the deprecated fields
+
 package sparkconnect
 
 import (
