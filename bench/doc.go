@@ -1,4 +1,4 @@
-// Package bench measures a whole weir from outside, as DESIGN's table of bars
+// Package bench measures a whole weir from outside, as README's table of bars
 // asks: a server process, real files, the protocol of real clients.
 //
 //	make bench                        every benchmark of the repository

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 
@@ -17,10 +16,10 @@ import (
 // access decides who may connect. Without flags that is the user who started
 // weir, over loopback.
 type access struct {
-	connect   sparkconnect.ListenOptions
-	hosts     []string // names of the HTTP address besides loopback
-	guard     func(net.Listener) net.Listener
-	allowPage func(*http.Request) bool
+	connect sparkconnect.ListenOptions
+	hosts   []string // names of the HTTP address besides loopback
+	guard   func(net.Listener) net.Listener
+	private bool // pages and API only for the user who started weir
 }
 
 func newAccess(f serverFlags, grpcAddress, httpAddress string, log *slog.Logger) (*access, error) {
@@ -37,15 +36,17 @@ func newAccess(f serverFlags, grpcAddress, httpAddress string, log *slog.Logger)
 			return nil, err
 		}
 	}
-	if host, _, err := net.SplitHostPort(httpAddress); err == nil && host != "" {
+	if host, _, err := net.SplitHostPort(httpAddress); err == nil {
 		a.hosts = []string{host}
+		// Without a token the user has said --insecure: any name is as good.
+		if ip := net.ParseIP(host); a.connect.Token == "" && (host == "" || ip != nil && ip.IsUnspecified()) {
+			a.hosts = []string{"*"}
+		}
 	}
 	if isLoopback(grpcAddress) && !f.AllowOtherUsers && a.connect.Token == "" {
 		a.guard = func(l net.Listener) net.Listener { return peer.Own(l, log) }
 	}
-	if f.PrivateHTTP {
-		a.allowPage = sameUser
-	}
+	a.private = f.PrivateHTTP
 	return a, nil
 }
 

@@ -32,7 +32,7 @@ const (
 
 type runCommand struct {
 	serverFlags
-	HTTP    string   `help:"Address for pages, API and metrics." placeholder:"HOST:PORT" name:"http"`
+	HTTP    string   `help:"Address for pages and API." placeholder:"HOST:PORT" name:"http"`
 	Remote  string   `help:"Run the program on this Spark Connect server instead, for instance a Spark cluster." placeholder:"sc://HOST:PORT"`
 	Program string   `arg:"" help:"The program, a Python file." type:"existingfile"`
 	Args    []string `arg:"" optional:"" passthrough:"" help:"Its arguments."`
@@ -109,7 +109,7 @@ func findPython() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no Python found: install Python 3.10 or newer with the package pyspark[connect], " +
+	return "", errors.New("no Python found: install Python 3.11 or newer with the package pyspark[connect], " +
 		"or name an interpreter in PYSPARK_PYTHON")
 }
 

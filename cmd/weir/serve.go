@@ -29,7 +29,7 @@ type serverFlags struct {
 type serveCommand struct {
 	serverFlags
 	GRPC string `help:"Address for Spark Connect; port 0 takes a free one." default:"127.0.0.1:15002" name:"grpc" placeholder:"HOST:PORT"`
-	HTTP string `help:"Address for pages, API and metrics; the next free port is taken unless one is given here." placeholder:"HOST:PORT" name:"http"`
+	HTTP string `help:"Address for pages and API; the next free port is taken unless one is given here." placeholder:"HOST:PORT" name:"http"`
 }
 
 // Run serves until SIGINT or SIGTERM; a second signal ends at once.

@@ -162,7 +162,8 @@ func (e *takenError) Error() string {
 func (s *server) servePages(a *access) {
 	s.pages = &http.Server{
 		Handler: ui.New(s.engine.Monitor(), ui.Options{
-			Version: version, Hosts: a.hosts, Now: time.Now, Allow: a.allowPage,
+			Version: version, Remote: "sc://" + localhost(s.grpcAddress()), Hosts: a.hosts, Now: time.Now,
+			Token: a.connect.Token, SameUser: sameUser, Private: a.private,
 		}),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, TLSConfig: a.connect.TLS, ConnContext: keepConn,

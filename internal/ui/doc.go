@@ -15,7 +15,8 @@
 //
 //	U1  A request whose Host is neither loopback nor the address that the server
 //	    was told to listen on is refused, so that no foreign page can read the
-//	    API through a name that it points at this machine.
+//	    API through a name that it points at this machine. A request with the
+//	    server's token needs no such check.
 //	U2  No page runs script or style that is not served from here.
 //	U3  Nothing here changes anything: there are only GET and HEAD.
 //

@@ -13,6 +13,7 @@ import (
 // page is what page.html shows.
 type page struct {
 	Version string
+	Remote  string
 	Verdict string
 	AsOf    string
 	Rows    []row
@@ -36,7 +37,7 @@ var words = map[monitor.State]string{
 
 func newPage(o Options, queries []monitor.Snapshot) page {
 	now := o.Now()
-	p := page{Version: o.Version, AsOf: now.UTC().Format("2006-01-02 15:04:05 UTC")}
+	p := page{Version: o.Version, Remote: o.Remote, AsOf: now.UTC().Format("2006-01-02 15:04:05 UTC")}
 	running, failed := 0, 0
 	for i := range queries {
 		q := &queries[i]

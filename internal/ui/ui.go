@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"crypto/subtle"
 	"embed"
 	"encoding/json"
 	"html/template"
@@ -16,13 +17,20 @@ import (
 // Options say what the pages show and who may ask.
 type Options struct {
 	Version string
+	// Remote is the address for programs that the empty page shows.
+	Remote string
 	// Hosts are the names, without port, under which the server may be asked
-	// besides loopback ones.
+	// besides loopback ones; "*" stands for any.
 	Hosts []string
-	// Allow decides about a connection; nil admits every one. It serves
-	// --private-http.
-	Allow func(r *http.Request) bool
-	Now   func() time.Time
+	// Token is asked for as a bearer token of everybody but the user who started
+	// the server; "" asks for none.
+	Token string
+	// SameUser tells whether the connection is of the user who started the
+	// server, on this machine.
+	SameUser func(r *http.Request) bool
+	// Private admits that user alone.
+	Private bool
+	Now     func() time.Time
 }
 
 //go:embed assets
@@ -51,12 +59,8 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 // guard applies U1 and U2 to every request.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.ownHost(r.Host) {
-			http.Error(w, "this host name is not one of the server's", http.StatusMisdirectedRequest)
-			return
-		}
-		if s.options.Allow != nil && !s.options.Allow(r) {
-			http.Error(w, "only the user who started weir may ask here", http.StatusForbidden)
+		if code, why := s.refuse(r); code != 0 {
+			http.Error(w, why, code)
 			return
 		}
 		h := w.Header()
@@ -69,6 +73,31 @@ func (s *server) guard(next http.Handler) http.Handler {
 	})
 }
 
+// refuse says why a request is not answered; a code of 0 admits it. A request
+// with the token is its sender's own, whatever host name it came by.
+func (s *server) refuse(r *http.Request) (code int, why string) {
+	o := &s.options
+	if o.Token != "" && subtle.ConstantTimeCompare([]byte(bearer(r)), []byte(o.Token)) == 1 {
+		return 0, ""
+	}
+	switch {
+	case !s.ownHost(r.Host):
+		return http.StatusMisdirectedRequest, "this host name is not one of the server's"
+	case o.Private && !o.SameUser(r):
+		return http.StatusForbidden, "only the user who started weir may ask here"
+	case o.Token != "" && !o.SameUser(r):
+		return http.StatusUnauthorized, "a bearer token is needed"
+	default:
+		return 0, ""
+	}
+}
+
+// bearer is the token of a request, "" when it has none.
+func bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
 func (s *server) ownHost(hostPort string) bool {
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -79,7 +108,7 @@ func (s *server) ownHost(hostPort string) bool {
 		return true
 	}
 	for _, h := range s.options.Hosts {
-		if strings.EqualFold(host, h) {
+		if h == "*" || strings.EqualFold(host, h) {
 			return true
 		}
 	}

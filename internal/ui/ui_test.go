@@ -60,7 +60,7 @@ func TestPageEscapesNamesAndShowsTheLastBatch(t *testing.T) {
 }
 
 func TestPageWithoutQueriesSaysHowToStart(t *testing.T) {
-	h := New(monitor.NewRegistry(), Options{Now: time.Now})
+	h := New(monitor.NewRegistry(), Options{Now: time.Now, Remote: "sc://localhost:15002"})
 	body := get(t, h, "GET", "/", "127.0.0.1:4040").Body.String()
 	for _, want := range []string{"No query has been started yet.", "sc://localhost:15002"} {
 		if !strings.Contains(body, want) {
@@ -110,9 +110,41 @@ func TestWhoMayAsk(t *testing.T) {
 			t.Errorf("%s with host %s: %d, want %d", c.method, c.host, got, c.want)
 		}
 	}
-	private, _ := handler(t, Options{Allow: func(*http.Request) bool { return false }})
+	other := func(*http.Request) bool { return false }
+	private, _ := handler(t, Options{Private: true, SameUser: other})
 	if got := get(t, private, "GET", "/", "localhost").Code; got != http.StatusForbidden {
 		t.Errorf("a refused connection got %d", got)
+	}
+}
+
+func TestTokenIsAskedOfEverybodyElse(t *testing.T) {
+	mine, ask := false, func(h http.Handler, host, token string) int {
+		r := httptest.NewRequest("GET", "http://"+host+"/api/v1/queries", nil)
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	h, _ := handler(t, Options{Token: "secret", SameUser: func(*http.Request) bool { return mine }})
+	for _, c := range []struct {
+		mine        bool
+		host, token string
+		want        int
+	}{
+		{false, "localhost", "", 401}, {false, "localhost", "wrong", 401}, {false, "10.1.2.3", "secret", 200},
+		{false, "10.1.2.3", "", http.StatusMisdirectedRequest}, {true, "localhost", "", 200},
+		{true, "evil.example", "", http.StatusMisdirectedRequest},
+	} {
+		mine = c.mine
+		if got := ask(h, c.host, c.token); got != c.want {
+			t.Errorf("same user %t, host %s, token %q: %d, want %d", c.mine, c.host, c.token, got, c.want)
+		}
+	}
+	open, _ := handler(t, Options{Hosts: []string{"*"}})
+	if got := ask(open, "anything.example", ""); got != 200 {
+		t.Errorf("a server for any host answered %d", got)
 	}
 }
 
