@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"google.golang.org/protobuf/proto"
 
@@ -156,6 +157,11 @@ func readArrow(stream []byte, schema *plan.Type) (batches []arrow.RecordBatch, f
 	}
 	for r.Next() {
 		b := r.RecordBatch()
+		for _, column := range b.Columns() {
+			if err := array.ValidateFull(column); err != nil {
+				return nil, plan.Type{}, err
+			}
+		}
 		if _, err := chunk.FromArrow(b, found); err != nil {
 			return nil, plan.Type{}, err
 		}
