@@ -3,6 +3,7 @@ package exec
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
@@ -20,7 +21,14 @@ type repartitionOp struct {
 	attrs []*plan.Attribute
 }
 
+// maxPartitions is how many partitions a frame may be spread over. Each is
+// looked at for every chunk.
+const maxPartitions = 1 << 20
+
 func (p *planner) buildRepartition(n *plan.Repartition, want need) (input, error) {
+	if n.Count > maxPartitions {
+		return input{}, plan.Unsupported(fmt.Sprintf("repartitioning into more than %d partitions", maxPartitions))
+	}
 	in, err := p.build(n.Input, want.with(n.Exprs...))
 	if err != nil {
 		return input{}, err

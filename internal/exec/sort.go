@@ -24,6 +24,9 @@ type sortOp struct {
 const maxTop = 100_000
 
 func (p *planner) buildSort(n *plan.Sort, top *int64, want need) (input, error) {
+	if len(n.Orders) == 0 {
+		return p.build(n.Input, want)
+	}
 	keys := make([]plan.Expr, len(n.Orders))
 	for i, o := range n.Orders {
 		keys[i] = o.Child
