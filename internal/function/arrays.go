@@ -309,8 +309,8 @@ func sequenceMaker(c *plan.Call, env *Env) (Kernel, error) {
 		if !reaches(start, stop, step) {
 			return badBoundaries(itoa(int(start)), itoa(int(stop)), itoa(int(step)))
 		}
-		if n := sequenceLength(start, stop, step); n > maxElements {
-			return tooManyElements(n)
+		if n := sequenceLength(start, stop, step); n+uint64(out.Kids[0].Len) > maxElements {
+			return tooManyElements("sequence", n)
 		}
 		for x := start; ; x += step {
 			appendInteger(out.Kids[0], x)
@@ -353,9 +353,9 @@ func badBoundaries(start, stop, step string) error {
 	return plan.IllegalArgument("Illegal sequence boundaries: %s to %s by %s", start, stop, step)
 }
 
-func tooManyElements(n uint64) error {
-	return runtimeError("COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "a sequence cannot have so many elements.",
-		"numberOfElements", itoa(int(n)), "functionName", "`sequence`", "parameter", "`count`",
+func tooManyElements(function string, n uint64) error {
+	return runtimeError("COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", "an array cannot have so many elements.",
+		"numberOfElements", itoa(int(n)), "functionName", plan.Quote(function), "parameter", "`count`",
 		"maxRoundedArrayLength", itoa(maxElements))
 }
 

@@ -454,7 +454,11 @@ func repeatMaker(c *plan.Call, _ *Env) (Kernel, error) {
 		out := newAppender(c.Of, n)
 		for _, i := range active(args[1].Valid, sel, n) {
 			v := out.skipTo(int(i))
-			for range chunk.Values[int32](args[1])[i] {
+			times := chunk.Values[int32](args[1])[i]
+			if v.Kids[0].Len+int(times) > maxElements {
+				return nil, tooManyElements("array_repeat", uint64(v.Kids[0].Len)+uint64(times))
+			}
+			for range times {
 				appendAny(v.Kids[0], args[0], int(i))
 			}
 			v.AppendSpan()

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"math"
 	"slices"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -176,6 +177,9 @@ func text(t plan.Type, row textRow) Kernel {
 			if err != nil {
 				return nil, err
 			}
+			if err := room(dst, 0); err != nil {
+				return nil, err
+			}
 			out.end(dst)
 			if !ok {
 				out.null(i)
@@ -183,6 +187,15 @@ func text(t plan.Type, row textRow) Kernel {
 		}
 		return out.done(), nil
 	}
+}
+
+// room refuses n more bytes for a column's text when the offsets of a chunk
+// could not count them.
+func room(dst []byte, n int) error {
+	if len(dst)+n > math.MaxInt32 {
+		return plan.Unsupported("A text column of more than 2 GiB in one chunk")
+	}
+	return nil
 }
 
 // maxForesight bounds what is set aside for a result that may turn out short.

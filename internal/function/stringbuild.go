@@ -25,14 +25,11 @@ func stringBuildDefs() []*Def {
 		padDef("rpad", false, Example{"rpad('hi', 5, '??')", "hi???"}),
 		scalar("repeat", "string_funcs", takes(str(), exactly(plan.Int)).gives(plan.String), plain(text(plan.String,
 			func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-				for range max(0, chunk.Values[int32](args[1])[i]) {
-					dst = append(dst, args[0].Bytes(i)...)
-				}
-				return dst, true, nil
+				return repeatText(dst, args[0].Bytes(i), int(chunk.Values[int32](args[1])[i]))
 			})), Example{"repeat('123', 2)", "123123"}),
 		scalar("space", "string_funcs", takes(exactly(plan.Int)).gives(plan.String), plain(text(plan.String,
 			func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
-				return append(dst, bytes.Repeat([]byte(" "), max(0, int(chunk.Values[int32](args[0])[i])))...), true, nil
+				return repeatText(dst, []byte(" "), int(chunk.Values[int32](args[0])[i]))
 			})), Example{"concat(space(2), '1')", "  1"}),
 		scalar("reverse", "collection_funcs", takes(oneOf(anyArray(), str(), exactly(plan.Binary))).givesFirst(),
 			reverseMaker,
@@ -156,6 +153,18 @@ func addParts(a *chunk.Vector, i int, add func(s []byte)) {
 	}
 }
 
+func repeatText(dst, s []byte, times int) (out []byte, ok bool, err error) {
+	times = max(0, times)
+	if err := room(dst, len(s)*times); err != nil {
+		return nil, false, err
+	}
+	dst = slices.Grow(dst, len(s)*times)
+	for range times {
+		dst = append(dst, s...)
+	}
+	return dst, true, nil
+}
+
 // padDef pads strings with blanks by default, and binaries with zeros.
 func padDef(name string, left bool, example Example) *Def {
 	texts := takes(str(), exactly(plan.Int), str()).defaults(plan.Lit(" ", plan.String)).givesFirst()
@@ -172,6 +181,9 @@ func padDef(name string, left bool, example Example) *Def {
 			return text(c.Of, func(dst []byte, args []*chunk.Vector, i int) ([]byte, bool, error) {
 				p := padding{want: int(chunk.Values[int32](args[1])[i]), pad: args[2].Bytes(i), left: left,
 					binary: c.Of.Kind == plan.KindBinary}
+				if err := room(dst, max(p.want, 0)); err != nil {
+					return nil, false, err
+				}
 				return p.append(dst, args[0].Bytes(i)), true, nil
 			}), nil
 		}}
