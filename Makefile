@@ -19,11 +19,13 @@ export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
 demo: venv ## run the listener example on weir with the PySpark of the lock file
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/health_table.py
 
-test: venv venvs ## every test, with real PySpark clients
-	go test ./...
-
 # The end-to-end programs live in test/ and the workloads in bench/; the rest runs in a minute.
 UNIT = $$(go list ./... | grep -v -E '/(test|bench)(/|$$)')
+
+# What test/ drives is a binary of its own making, of which the cache of results knows nothing.
+test: venv venvs ## every test, with real PySpark clients
+	go test $(UNIT)
+	go test -count=1 ./test/...
 
 check: ## format, vet, staticcheck and the unit tests
 	@unformatted=$$(find . -name '*.go' -not -path './.*/*' -exec gofmt -l {} +); \
