@@ -7,7 +7,9 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"io"
 	"math/big"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +47,7 @@ func TestTokensAndTLSDecideWhoConnects(t *testing.T) {
 			"token=of-weir": "", "token=other": badToken, "": noToken,
 		}},
 		{"tls", []string{"--tls-cert", cert, "--tls-key", key}, map[string]string{
-			"use_ssl=true": "", "": "UNAVAILABLE",
+			"use_ssl=true": "", // one without use_ssl tries again for minutes: see TestTLSAnswersNoPlaintext
 		}},
 		{"token and tls", []string{"--token-file", secret, "--tls-cert", cert, "--tls-key", key}, map[string]string{
 			"use_ssl=true;token=of-weir": "", "use_ssl=true;token=other": badToken, "use_ssl=true": noToken,
@@ -66,6 +68,27 @@ func TestTokensAndTLSDecideWhoConnects(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTLSAnswersNoPlaintext opens HTTP/2 without TLS, as a client without
+// use_ssl does, and reads no frame of HTTP/2 back.
+func TestTLSAnswersNoPlaintext(t *testing.T) {
+	cert, key := certificate(t)
+	s := testkit.Start(t, testkit.ServerOptions{Args: []string{"--tls-cert", cert, "--tls-key", key}})
+	c, err := net.Dial("tcp", s.GRPC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const preface, settings = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	if _, err := c.Write([]byte(preface + settings)); err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(c) // ended by the server, by a reset or in order
+	const alert = 21           // the record type of a TLS alert
+	if len(answer) > 0 && answer[0] != alert {
+		t.Errorf("a plaintext preface is answered by % x, want a TLS alert or nothing", answer)
 	}
 }
 
