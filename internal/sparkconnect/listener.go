@@ -3,36 +3,25 @@ package sparkconnect
 import (
 	"errors"
 	"io"
-	"time"
 
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	pb "github.com/weir-dev/weir/internal/sparkpb"
 )
 
-// The client lets go of a response when it asks for the next one. So when it lets
-// go of an empty progress report, it has worked on the event before. That is
-// waited for so long, after a terminated event and at the end.
-const (
-	terminatedWait = 100 * time.Millisecond
-	removalWait    = 500 * time.Millisecond
-)
-
 // listenerBus adds or removes the client's one listener stream.
 //
 // The stream of the add is never ended by a timer, only cut and attached again.
-// On remove the client holds the lock that its event thread needs, and then waits
-// for that thread: any event that it has not worked on by then hangs it for ever.
-// So the subscription is closed, which drops what is queued, and nothing follows
-// but result_complete. An event may have been on its way already; then the removal
-// fails and the stream too, which makes the client give up the lock and drop its
-// listeners, with two warnings.
+// On remove the client holds the lock that its event thread needs: any event
+// sent after the request would hang it for ever. So the subscription is closed,
+// which drops what is queued, and nothing follows but result_complete.
 func (x *execution) listenerBus(m *pb.StreamingQueryListenerBusCommand) error {
 	switch m.GetCommand().(type) {
 	case *pb.StreamingQueryListenerBusCommand_AddListenerBusListener:
 		return x.listen()
 	case *pb.StreamingQueryListenerBusCommand_RemoveListenerBusListener:
-		return x.client.endListening()
+		x.client.endListening()
+		return nil
 	default:
 		return notSet(m, "COMMAND_NOT_SET")
 	}
@@ -53,47 +42,21 @@ func (x *execution) listen() error {
 		if e, err = sub.Next(x.op.ctx); err != nil {
 			break
 		}
-		// A started event travelled in the answer to the start; here the client
-		// would not know it and drop every listener.
-		if e.Kind != monitor.Started {
-			err = x.sendEvent(e)
+		if e.Kind == monitor.Started {
+			// It travelled in the answer to the start; here the client would not
+			// know it and drop every listener.
+			sub.Ack()
+			continue
 		}
-		sub.Ack()
+		if err = x.send(eventResponse(e)); err == nil {
+			err = x.op.delivered(x.op.ctx)
+			sub.Ack()
+		}
 	}
-	if !errors.Is(err, io.EOF) {
-		return err
-	}
-	settled, err := x.workedOff(removalWait)
-	if err == nil && !settled {
-		err = plan.NewError(plan.ClassSparkSQL, "OPERATION_CANCELED",
-			"An event was on its way to the listener; the listener goes once it has that event.")
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
 	return err
-}
-
-// sendEvent sends an event. When it says that a query ended, it waits a little
-// until the client has worked on it: then stop() returns, and removing the
-// listener is what programs do next.
-func (x *execution) sendEvent(e monitor.Event) error {
-	err := x.send(eventResponse(e))
-	if err == nil && e.Kind == monitor.Terminated {
-		_, err = x.workedOff(terminatedWait)
-	}
-	if err == nil {
-		err = x.op.delivered(x.op.ctx)
-	}
-	return err
-}
-
-// workedOff waits until the client has worked on everything that it was sent,
-// and reports whether it has within limit.
-func (x *execution) workedOff(limit time.Duration) (bool, error) {
-	if !x.op.reattachable {
-		return true, nil
-	}
-	err := x.send(&pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_ExecutionProgress_{
-		ExecutionProgress: &pb.ExecutePlanResponse_ExecutionProgress{}}})
-	return err != nil || x.op.settled(x.op.ctx, limit), err
 }
 
 func eventResponse(e monitor.Event) *pb.ExecutePlanResponse {
@@ -133,18 +96,18 @@ func (c *client) stopped(o *operation) {
 }
 
 // endListening ends the listener stream and waits until its operation has
-// nothing more to send than how it ended, which is also the answer.
-func (c *client) endListening() error {
+// nothing more to send than its completion.
+func (c *client) endListening() {
 	c.mu.Lock()
 	sub, o := c.listener, c.listening
 	c.listener, c.listening = nil, nil
 	c.mu.Unlock()
 	if sub == nil {
-		return nil
+		return
 	}
 	o.dropUnsent()
 	sub.Close()
-	return o.awaitEnd()
+	o.awaitEnd()
 }
 
 // queryNotFound is the error for a query that the session does not know.

@@ -5,30 +5,28 @@ import (
 	"time"
 )
 
-// delivered waits until a stream has taken every response made so far.
+// takenWait bounds how long the next event waits for the client's word that it
+// has the one before; clients that never say it get an event this often.
+const takenWait = 100 * time.Millisecond
+
+// delivered waits until a stream has taken every response made so far, and then
+// a little for the client to say that it has them in its hands: it does so when
+// it begins to work on them. A removal of the listener that comes earlier would
+// meet an event that is still on its way, and hang the client.
 func (o *operation) delivered(ctx context.Context) error {
-	return o.until(ctx, func() bool { return o.sent >= o.last() })
-}
-
-// settled waits at most limit until the client has let go of every response made
-// so far, and reports whether it has. Clients that never let go count as settled.
-func (o *operation) settled(ctx context.Context, limit time.Duration) bool {
-	bounded, cancel := context.WithTimeout(ctx, limit)
+	if err := o.until(ctx, func() bool { return o.sent >= o.last() }); err != nil || !o.reattachable {
+		return err
+	}
+	bounded, cancel := context.WithTimeout(ctx, takenWait)
 	defer cancel()
-	// A client that is gone, or attaches again at the moment, is not waited for.
-	err := o.until(bounded, func() bool { return o.released >= o.last() || o.owner == nil })
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return err == nil || ctx.Err() != nil || o.released == 0
+	_ = o.until(bounded, func() bool { return o.released >= o.last() })
+	return context.Cause(ctx)
 }
 
-// awaitEnd waits until the producer has finished and returns its error.
-func (o *operation) awaitEnd() error {
+// awaitEnd waits until the producer has finished.
+func (o *operation) awaitEnd() {
 	// The producer ends when its context does, so this needs no bound.
 	_ = o.until(context.Background(), func() bool { return o.finished })
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.err
 }
 
 // until waits for a condition over the log, which is checked under the lock.

@@ -247,8 +247,7 @@ func (c *client) abandon(now time.Time) {
 // listener's stream ends cleanly, everything else is interrupted.
 func (c *client) close(ctx context.Context) error {
 	err := c.session.Release(ctx)
-	// The stream's own end tells its client what became of it.
-	_ = c.endListening()
+	c.endListening()
 	for _, o := range c.running(func(*operation) bool { return true }) {
 		o.interrupt(operationCanceled())
 	}

@@ -131,7 +131,7 @@ func exceptionResult(q *stream.Query) *pb.StreamingQueryCommandResult_ExceptionR
 		return &pb.StreamingQueryCommandResult_ExceptionResult{}
 	}
 	condition := e.Condition
-	message := plan.ClassStreamingQuery + ": " + errors.Unwrap(e).Error() + q.Detail()
+	message := plan.ClassStreamingQuery + ": " + q.Detail()
 	trace := message
 	return &pb.StreamingQueryCommandResult_ExceptionResult{
 		ExceptionMessage: &message, ErrorClass: &condition, StackTrace: &trace,
