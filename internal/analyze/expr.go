@@ -366,10 +366,14 @@ func (x *exprs) condition(e plan.Expr, where string, at *plan.Origin) (plan.Expr
 		return nil, err
 	}
 	cond = unnamed(cond)
-	if cond.Type().Kind != plan.KindBoolean {
-		return nil, x.notBoolean(cond, where).At(at)
+	if cond.Type().Kind == plan.KindBoolean {
+		return cond, nil
 	}
-	return cond, nil
+	if where == "HAVING" { // alone casts what it is given
+		c := &plan.Cast{Child: cond, To: plan.Boolean, Mode: x.castMode(), Implicit: true}
+		return c, function.CheckCast(c, x.Eval)
+	}
+	return nil, x.notBoolean(cond, where).At(at)
 }
 
 func (r *resolver) notBoolean(cond plan.Expr, where string) *plan.Error {

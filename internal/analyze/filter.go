@@ -14,7 +14,7 @@ func (r *resolver) filter(n *plan.Filter) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.filtered(in, n.Cond, n.Origin)
+	return r.filtered(in, n.Cond, "WHERE", n.Origin)
 }
 
 // having filters groups. Without GROUP BY all rows are one group.
@@ -33,13 +33,14 @@ func (r *resolver) having(n *plan.Having) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.filtered(in, n.Cond, origin)
+	return r.filtered(in, n.Cond, "HAVING", origin)
 }
 
-func (r *resolver) filtered(in plan.Node, condition plan.Expr, at *plan.Origin) (plan.Node, error) {
+func (r *resolver) filtered(in plan.Node, condition plan.Expr, where string, at *plan.Origin) (
+	plan.Node, error) {
 	x := r.over("Filter", in)
 	lift := r.lift(x)
-	cond, err := x.condition(condition, "WHERE", at)
+	cond, err := x.condition(condition, where, at)
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ func TestStatementsRefusedAsBySpark(t *testing.T) {
 			args{"joinCondition": `"NULL"`, "conditionType": `"VOID"`}},
 		{"select count(*) filter (where null) from values (1) t(a)", "INVALID_AGGREGATE_FILTER.NOT_BOOLEAN",
 			args{"filterExpr": `"NULL"`}},
+		{"select a from values (1) t(a) group by a having array(1)", "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
+			args{"sqlExpr": `"array(1)"`, "srcType": `"ARRAY<INT>"`, "targetType": `"BOOLEAN"`}},
 		{"select * from values (1), ('b')", inline, args{"colName": "`col1`"}},
 		{"select * from values (1), ('2')", inline, args{"colName": "`col1`"}},
 		{"select * from values (date'2024-01-01'), ('2024-01-01')", inline, args{"colName": "`col1`"}},
@@ -56,6 +58,16 @@ func TestStatementsRefusedAsBySpark(t *testing.T) {
 		}
 		if diff := cmp.Diff(c.args, e.Args); diff != "" {
 			t.Errorf("%s: %s", c.text, diff)
+		}
+	}
+}
+
+// HAVING alone casts its condition.
+func TestHavingTakesWhatCanBeBoolean(t *testing.T) {
+	for _, cond := range []string{"null", "count(*)", "a - 1", "'x'"} {
+		text := "select a from values (1) t(a) group by a having " + cond
+		if _, err := runStep(newWorld(), step{SQL: text}); err != nil {
+			t.Errorf("%s: %v", cond, err)
 		}
 	}
 }
