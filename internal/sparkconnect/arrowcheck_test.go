@@ -2,6 +2,7 @@ package sparkconnect
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -73,5 +74,29 @@ func TestArrowStreamsMayEndEarlyWithoutHarm(t *testing.T) {
 	}
 	if _, _, err := readArrow([]byte("no Arrow at all"), nil); err == nil {
 		t.Error("text is read as Arrow")
+	}
+}
+
+// TestColumnsWithoutTypeAreRead: a frame of pandas whose column holds only None
+// comes as the null type, which has no buffers.
+func TestColumnsWithoutTypeAreRead(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "a", Type: arrow.Null, Nullable: true},
+		{Name: "b", Type: arrow.ListOf(arrow.Null), Nullable: true},
+		{Name: "c", Type: arrow.StructOf(arrow.Field{Name: "x", Type: arrow.Null, Nullable: true}), Nullable: true},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for _, f := range b.Fields() {
+		f.AppendNull()
+		f.AppendEmptyValue()
+	}
+	var stream bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := errors.Join(w.Write(b.NewRecordBatch()), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	batches, found, err := readArrow(stream.Bytes(), nil)
+	if err != nil || len(batches) != 1 || found.Simple() != "struct<a:void,b:array<void>,c:struct<x:void>>" {
+		t.Errorf("%v %s %v", batches, found.Simple(), err)
 	}
 }

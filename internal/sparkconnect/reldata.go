@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -158,7 +159,7 @@ func readArrow(stream []byte, schema *plan.Type) (batches []arrow.RecordBatch, f
 	for r.Next() {
 		b := r.RecordBatch()
 		for _, column := range b.Columns() {
-			if err := array.ValidateFull(column); err != nil {
+			if err := validColumn(column); err != nil {
 				return nil, plan.Type{}, err
 			}
 		}
@@ -169,6 +170,28 @@ func readArrow(stream []byte, schema *plan.Type) (batches []arrow.RecordBatch, f
 		batches = append(batches, b)
 	}
 	return batches, found, r.Err()
+}
+
+// validColumn looks at every value. The library wants a buffer even of columns
+// of the null type, which have none.
+func validColumn(column arrow.Array) error {
+	whole := array.MakeFromData(withNullBuffers(column.Data()))
+	defer whole.Release()
+	return array.ValidateFull(whole)
+}
+
+func withNullBuffers(d arrow.ArrayData) arrow.ArrayData {
+	if d.DataType().ID() == arrow.NULL {
+		return array.NewData(d.DataType(), d.Len(), []*memory.Buffer{nil}, nil, d.NullN(), d.Offset())
+	}
+	if len(d.Children()) == 0 {
+		return d
+	}
+	kids := slices.Clone(d.Children())
+	for i, k := range kids {
+		kids[i] = withNullBuffers(k)
+	}
+	return array.NewData(d.DataType(), d.Len(), d.Buffers(), kids, d.NullN(), d.Offset())
 }
 
 // cachedLocal finds a LocalRelation message that a 4.0 client uploaded.
