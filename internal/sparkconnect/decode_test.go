@@ -166,3 +166,20 @@ func TestLocalRowsOfOneTypeHaveAColumn(t *testing.T) {
 		}
 	}
 }
+
+// A client asks this for the schema of createDataFrame(rows, "string").
+func TestDDLOfOneTypeIsThatType(t *testing.T) {
+	for text, want := range map[string]string{"string": "string", "a int": "struct<a:int>"} {
+		a := &analysis{out: &pb.AnalyzePlanResponse{}}
+		ask := &pb.AnalyzePlanRequest_DDLParse{DdlString: text}
+		err := a.answer(&pb.AnalyzePlanRequest{Analyze: &pb.AnalyzePlanRequest_DdlParse{DdlParse: ask}})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got, err := newDecoder().dataType(a.out.GetDdlParse().GetParsed())
+		if err != nil || got.Simple() != want {
+			t.Errorf("%s: %s %v, want %s", text, got.Simple(), err, want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func (a *analysis) answer(r *pb.AnalyzePlanRequest) error {
 			SparkVersion: &pb.AnalyzePlanResponse_SparkVersion{Version: SparkVersion}}
 		return nil
 	case *pb.AnalyzePlanRequest_DdlParse:
-		t, err := parseSchema(m.DdlParse.GetDdlString())
+		t, err := parseAnyType(m.DdlParse.GetDdlString())
 		if err != nil {
 			return err
 		}
