@@ -12,9 +12,9 @@ import (
 
 var (
 	// clockless rooms get the time as a value: their answers must not depend on when they are asked.
-	clockless = strings.Fields("plan sql analyze codec exec state")
+	clockless = strings.Fields("plan sql analyze codec eval rowkey exec state")
 	// goless rooms run wholly on their caller's goroutine.
-	goless = strings.Fields("plan sql analyze function codec catalog vfs")
+	goless = strings.Fields("plan sql analyze function codec eval rowkey catalog vfs")
 
 	clock = strings.Fields("Now Since Until After AfterFunc NewTimer NewTicker Tick Sleep")
 

@@ -3,9 +3,10 @@
 
     python bench/against_spark.py --pid PID --remote sc://localhost:PORT [--files DIR]
 
-Runs filter and projection over JSON files into the noop sink, available now, three
-times; the first two warm up. CPU time is that of the server's process tree, read
-from /proc before and after. against_spark.sh starts both servers and calls this.
+Runs stateless and stateful queries over JSON files into the noop sink, available
+now, three times each; the first two warm up. Stateful ones take a file a batch. CPU
+time is that of the server's process tree, read from /proc before and after.
+against_spark.sh starts both servers and calls this.
 """
 import argparse
 import os
@@ -17,7 +18,8 @@ SCHEMA = "auction BIGINT, bidder BIGINT, price BIGINT, channel STRING, url STRIN
 
 
 def make_files(folder, files, rows):
-    """Deterministic events of about 200 bytes; the same bytes every time."""
+    """Deterministic events of about 200 bytes, a second of them a file, of a million
+    bidders and a hundred thousand auctions; the same bytes every time."""
     os.makedirs(folder, exist_ok=True)
     for f in range(files):
         path = os.path.join(folder, f"part-{f:03d}.json")
@@ -27,9 +29,9 @@ def make_files(folder, files, rows):
             for i in range(f * rows, (f + 1) * rows):
                 out.write('{"auction":%d,"bidder":%d,"price":%d,"channel":"channel-%d",'
                           '"url":"https://example.org/item/%d/abcdefghijklmnopqrstuvwxyz?channel_id=%d",'
-                          '"at":"2026-01-%02dT%02d:%02d:%02d.%03dZ"}\n'
+                          '"at":"2026-01-01T00:%02d:%02d.%03dZ"}\n'
                           % (1000 + i * 7919 % 100003, 2000 + i * 104729 % 1000003, i * 31 % 1000000, i % 97,
-                             i % 5003, i % 97, 1 + i // 86400 % 28, i // 3600 % 24, i // 60 % 60, i % 60, i % 1000))
+                             i % 5003, i % 97, f // 60, f % 60, i * 1000 // rows % 1000))
         os.rename(path + ".tmp", path)
 
 
@@ -52,13 +54,44 @@ def cpu_seconds(pid):
     return total
 
 
-def run(spark, folder, rows, pid):
+def filtered(events):
+    return events.where("auction % 123 = 0").selectExpr("auction", "price * 908 AS cents", "channel")
+
+
+def counted(events):
+    from pyspark.sql import functions as F
+    return events.groupBy(F.window("at", "10 seconds"), "bidder").count()
+
+
+def closed(events):
+    from pyspark.sql import functions as F
+    return (events.withWatermark("at", "1 second").groupBy(F.window("at", "5 seconds"), "auction")
+            .agg(F.count("*").alias("n"), F.sum("price").alias("sum")))
+
+
+def deduplicated(events):
+    return events.select("bidder", "auction", "at").withWatermark("at", "1 second").dropDuplicates(["bidder", "at"])
+
+
+# name: query, output mode, files a batch
+WORKLOADS = {
+    "filter, projection": (filtered, "append", None),
+    "window count by bidder": (counted, "update", 1),
+    "closed windows by auction": (closed, "append", 1),
+    "duplicates of bidder and time": (deduplicated, "append", 1),
+}
+
+
+def run(spark, folder, rows, pid, workload):
+    query_of, mode, limit = WORKLOADS[workload]
     checkpoint = tempfile.mkdtemp()
-    events = spark.readStream.schema(SCHEMA).json(folder)
-    wanted = events.where("auction % 123 = 0").selectExpr("auction", "price * 908 AS cents", "channel")
+    reader = spark.readStream.schema(SCHEMA)
+    if limit:
+        reader = reader.option("maxFilesPerTrigger", limit)
+    wanted = query_of(reader.json(folder))
     cpu, wall = cpu_seconds(pid), time.time()
     query = (wanted.writeStream.format("noop").option("checkpointLocation", checkpoint)
-             .trigger(availableNow=True).start())
+             .outputMode(mode).trigger(availableNow=True).start())
     query.awaitTermination()
     cpu, wall = cpu_seconds(pid) - cpu, time.time() - wall
     shutil.rmtree(checkpoint, ignore_errors=True)
@@ -69,17 +102,19 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__)
     ap.add_argument("--remote", required=True)
     ap.add_argument("--pid", type=int, required=True, help="the server's process id")
-    ap.add_argument("--files", default=os.path.join(tempfile.gettempdir(), "weir-bench-files"))
+    ap.add_argument("--files", default=os.path.join(tempfile.gettempdir(), "weir-bench-events"))
     ap.add_argument("--count", type=int, default=20)
     ap.add_argument("--rows", type=int, default=100000, help="rows of one file")
+    ap.add_argument("--only", default="", help="part of the names of the workloads to run")
     args = ap.parse_args()
     make_files(args.files, args.count, args.rows)
     from pyspark.sql import SparkSession
     spark = SparkSession.builder.remote(args.remote).getOrCreate()
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    for attempt in range(3):
-        cpu, wall = run(spark, args.files, args.count * args.rows, args.pid)
-        print(f"run {attempt + 1}: {cpu:12,.0f} rows per CPU-second {wall:12,.0f} rows per second", flush=True)
+    for name in [w for w in WORKLOADS if args.only in w]:
+        for attempt in range(3):
+            cpu, wall = run(spark, args.files, args.count * args.rows, args.pid, name)
+        print(f"{name:32}{cpu:12,.0f} rows per CPU-second {wall:12,.0f} rows per second", flush=True)
     spark.stop()
 
 

@@ -22,41 +22,44 @@ type access struct {
 	private bool // pages and API only for the user who started weir
 }
 
-func newAccess(f serverFlags, grpcAddress, httpAddress string, log *slog.Logger) (*access, error) {
+func newAccess(f serverFlags, grpcAddress string, log *slog.Logger) (*access, error) {
 	a := &access{guard: func(l net.Listener) net.Listener { return l }}
 	var err error
-	if a.connect.Token, err = readToken(f.TokenFile); err != nil {
+	if a.connect.Token, err = readToken(f.token); err != nil {
 		return nil, err
 	}
-	if a.connect.TLS, err = loadTLS(f.TLSCert, f.TLSKey); err != nil {
+	if a.connect.TLS, err = loadTLS(f.tlsCert, f.tlsKey); err != nil {
 		return nil, err
 	}
-	for _, address := range []string{grpcAddress, httpAddress} {
+	for _, address := range []string{grpcAddress, f.http} {
 		if err := a.checkReach(f, address, log); err != nil {
 			return nil, err
 		}
 	}
-	if host, _, err := net.SplitHostPort(httpAddress); err == nil {
+	if host, _, err := net.SplitHostPort(f.http); err == nil {
 		a.hosts = []string{host}
 		// Without a token the user has said --insecure: any name is as good.
 		if ip := net.ParseIP(host); a.connect.Token == "" && (host == "" || ip != nil && ip.IsUnspecified()) {
 			a.hosts = []string{"*"}
 		}
 	}
-	if isLoopback(grpcAddress) && !f.AllowOtherUsers && a.connect.Token == "" {
+	if isLoopback(grpcAddress) && !f.allowOthers && a.connect.Token == "" {
 		a.guard = func(l net.Listener) net.Listener { return peer.Own(l, log) }
 	}
-	a.private = f.PrivateHTTP
+	a.private = f.privateHTTP
 	return a, nil
 }
 
 // checkReach refuses an address that other machines reach unless a token and
 // TLS protect it, or the user says that nothing has to.
 func (a *access) checkReach(f serverFlags, address string, log *slog.Logger) error {
+	if _, _, err := net.SplitHostPort(address); err != nil && address != "" {
+		return fmt.Errorf("%s is no address to listen on: write it as HOST:PORT, for instance 127.0.0.1:0", address)
+	}
 	if address == "" || isLoopback(address) || a.connect.Token != "" && a.connect.TLS != nil {
 		return nil
 	}
-	if f.Insecure {
+	if f.insecure {
 		log.Warn("listening beyond this machine without token and TLS: whoever reaches the port runs code as you",
 			"address", address)
 		return nil

@@ -2,6 +2,7 @@
 import os
 import runpy
 import sys
+import threading
 
 # PySpark takes a __main__ without a file for a doctest run and imports its test
 # suite, which pyspark-client does not have.
@@ -35,11 +36,28 @@ def display(frame, rows=1000):
     frame.show(rows, truncate=False)
 
 
+def let_listeners_go():
+    """A listener's thread keeps Python running for ever. A program ends with its last
+    statement and its own threads, so then listeners are removed. Threads of pools end
+    later, when Python tells them to."""
+    not_own = ("_query_event_handler", "ThreadPoolExecutor")
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon \
+                and not any(name in thread.name for name in not_own):
+            thread.join()
+    session = SparkSession.getActiveSession()
+    if session is None or session.is_stopped:
+        return
+    for listener in list(session.streams._sqlb._listener_bus):
+        session.streams.removeListener(listener)
+
+
 try:
     ignore_master(SparkSession.builder)
     program, sys.argv = sys.argv[1], sys.argv[1:]
     sys.path[0] = os.path.dirname(__file__)
     names = {"spark": SparkSession.builder.getOrCreate(), "display": display}
     runpy.run_path(program, init_globals=names, run_name="__main__")
+    let_listeners_go()
 finally:
     sys.stdout.flush()

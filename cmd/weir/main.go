@@ -5,18 +5,11 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/alecthomas/kong"
+	"github.com/spf13/cobra"
 )
 
 // version is set by the linker for released binaries.
 var version = "dev"
-
-// commands are what weir can be told to do.
-type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Answer Spark Connect clients until told to stop."`
-	Run     runCommand     `cmd:"" help:"Run a PySpark program, on a server of its own or on the one that is running."`
-	Version versionCommand `cmd:"" help:"Print the version."`
-}
 
 // exitCode ends the process with the code of the program that weir ran.
 type exitCode int
@@ -24,24 +17,45 @@ type exitCode int
 func (e exitCode) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 func main() {
-	var c commands
-	ctx := kong.Parse(&c, kong.Name("weir"), kong.UsageOnError(),
-		kong.Description("Structured Streaming in one Go binary, with its monitoring built in."))
-	err := ctx.Run()
+	c, err := rootCommand().ExecuteC()
 	var code exitCode
 	if errors.As(err, &code) {
 		os.Exit(int(code))
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "weir %s: %v\n", ctx.Selected().Name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", c.CommandPath(), err)
 		os.Exit(1)
 	}
 }
 
-type versionCommand struct{}
+// rootCommand is everything that weir can be told to do.
+func rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "weir",
+		Short:         "Structured Streaming in one Go binary, with its monitoring built in.",
+		Version:       about(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := c.Usage(); err != nil {
+				return err
+			}
+			return exitCode(2)
+		},
+	}
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help lists what there is", err, c.CommandPath())
+	})
+	root.AddCommand(serveCommand(), runCommand(), &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(*cobra.Command, []string) { fmt.Println("weir", about()) },
+	})
+	return root
+}
 
-// Run prints the version and the Spark version that clients are told.
-func (versionCommand) Run() error {
-	fmt.Printf("weir %s, compatible with Apache Spark %s\n", version, sparkVersion)
-	return nil
+// about is the version with the Spark version that clients are told.
+func about() string {
+	return fmt.Sprintf("%s, compatible with Apache Spark %s", version, sparkVersion)
 }

@@ -6,13 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
 
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -30,49 +37,109 @@ const (
 	grpcFree    = "127.0.0.1:0"
 )
 
-type runCommand struct {
+// program is what weir run runs, and how.
+type program struct {
 	serverFlags
-	HTTP    string   `help:"Address for pages and API." placeholder:"HOST:PORT" name:"http"`
-	Remote  string   `help:"Run the program on this Spark Connect server instead, for instance a Spark cluster." placeholder:"sc://HOST:PORT"`
-	Program string   `arg:"" help:"The program, a Python file." type:"existingfile"`
-	Args    []string `arg:"" optional:"" passthrough:"" help:"Its arguments."`
+	remote string   // of another server; empty: one of its own
+	line   []string // the file and its arguments
+	given  []string // flags that only the start of a server can obey
 }
 
-// Run runs the program with the user's Python and ends with its exit code.
-func (c *runCommand) Run() error {
+func runCommand() *cobra.Command {
+	var p program
+	c := &cobra.Command{
+		Use:   "run [flags] PROGRAM [ARGUMENT]...",
+		Short: "Run a PySpark program, on a server of its own or on the one that is running",
+		Args:  programArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			p.line, p.given = args, startOnly(c.Flags())
+			return p.run()
+		},
+	}
+	p.add(c.Flags())
+	c.Flags().StringVar(&p.remote, "remote", "",
+		"run the program on the Spark Connect server at `sc://HOST:PORT`, for instance a Spark cluster")
+	// What follows the program belongs to it.
+	c.Flags().SetInterspersed(false)
+	return c
+}
+
+// programArgs asks for a file to run before anything is started for it.
+func programArgs(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("name the Python file to run")
+	}
+	info, err := os.Stat(args[0])
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s is a directory, not a Python file", args[0])
+	}
+	return nil
+}
+
+// startOnly names the flags that were given and that only the start of a server
+// can obey.
+func startOnly(set *pflag.FlagSet) (names []string) {
+	set.Visit(func(f *pflag.Flag) {
+		if !slices.Contains([]string{"dir", "grace", "log-level", "remote"}, f.Name) {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
+}
+
+// run runs the program with the user's Python and ends with its exit code.
+func (p *program) run() error {
 	python, err := findPython()
 	if err != nil {
 		return err
 	}
-	if c.Remote != "" {
-		return c.execute(python, c.Remote)
+	if p.remote != "" {
+		return p.runOnRemote(python)
 	}
 	// The server's own lines must not drown the program's output.
-	if c.LogLevel == "info" {
-		c.LogLevel = "warn"
+	if p.logLevel == slog.LevelInfo {
+		p.logLevel = slog.LevelWarn
 	}
-	s, err := startServer(c.serverFlags, grpcDefault, c.HTTP)
+	if p.user, err = programPython(python, p.line[0]); err != nil {
+		return err
+	}
+	s, err := startServer(p.serverFlags, grpcDefault)
 	var taken *takenError
 	if errors.As(err, &taken) && taken.address == grpcDefault {
-		s, err = startServer(c.serverFlags, grpcFree, c.HTTP)
+		s, err = startServer(p.serverFlags, grpcFree)
 	}
 	var locked *vfs.LockedError
 	if errors.As(err, &locked) {
-		return c.runOnLiveServer(python, locked)
+		return p.runOnLiveServer(python, locked)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "weir: pages at http://%s, data in %s\n", s.httpAddress(), c.Dir)
-	err = c.execute(python, "sc://"+localhost(s.grpcAddress()))
-	ctx, cancel := context.WithTimeout(context.Background(), c.Grace)
+	fmt.Fprintf(os.Stderr, "weir: pages at http://%s, data in %s\n", s.httpAddress(), p.dir)
+	err = p.execute(python, "sc://"+localhost(s.grpcAddress()))
+	ctx, cancel := context.WithTimeout(context.Background(), p.grace)
 	defer cancel()
 	return errors.Join(err, s.stop(ctx))
 }
 
+// runOnRemote runs the program on another server.
+func (p *program) runOnRemote(python string) error {
+	if !strings.HasPrefix(p.remote, "sc://") {
+		return fmt.Errorf("--remote %s: write the address as sc://HOST:PORT", p.remote)
+	}
+	if len(p.given) > 0 {
+		return fmt.Errorf("%s cannot take effect: with --remote the program runs on %s",
+			strings.Join(p.given, ", "), p.remote)
+	}
+	return p.execute(python, p.remote)
+}
+
 // runOnLiveServer runs the program on the server that holds the data directory.
-func (c *runCommand) runOnLiveServer(python string, locked *vfs.LockedError) error {
-	data, err := os.ReadFile(filepath.Join(c.Dir, addressFile))
+func (p *program) runOnLiveServer(python string, locked *vfs.LockedError) error {
+	data, err := os.ReadFile(filepath.Join(p.dir, addressFile))
 	if err != nil {
 		return locked
 	}
@@ -80,9 +147,13 @@ func (c *runCommand) runOnLiveServer(python string, locked *vfs.LockedError) err
 	if err := json.Unmarshal(data, &a); err != nil || a.PID != locked.PID {
 		return locked
 	}
+	if len(p.given) > 0 {
+		return fmt.Errorf("%s cannot take effect: the server of %s (pid %d) is running already; "+
+			"end it first, or leave that out", strings.Join(p.given, ", "), p.dir, a.PID)
+	}
 	fmt.Fprintf(os.Stderr, "weir: using the server that holds %s (pid %d), pages at http://%s\n",
-		c.Dir, a.PID, a.HTTP)
-	return c.execute(python, "sc://"+localhost(a.GRPC))
+		p.dir, a.PID, a.HTTP)
+	return p.execute(python, "sc://"+localhost(a.GRPC))
 }
 
 // localhost is a loopback address with the name that clients allow a token on.
@@ -97,14 +168,18 @@ func localhost(address string) string {
 // findPython is the interpreter that PySpark itself would take for its workers,
 // then the active virtual environment's, then the first on the path.
 func findPython() (string, error) {
-	candidates := []string{os.Getenv("PYSPARK_PYTHON")}
+	if name := os.Getenv("PYSPARK_PYTHON"); name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("PYSPARK_PYTHON names no program: %w", err)
+		}
+		return path, nil
+	}
+	var candidates []string
 	if venv := os.Getenv("VIRTUAL_ENV"); venv != "" {
 		candidates = append(candidates, filepath.Join(venv, "bin", "python"))
 	}
 	for _, name := range append(candidates, "python3", "python") {
-		if name == "" {
-			continue
-		}
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
@@ -113,10 +188,16 @@ func findPython() (string, error) {
 		"or name an interpreter in PYSPARK_PYTHON")
 }
 
-// execute runs the program and hands its exit code on. Signals go to the
-// program too, which is in the same process group of a terminal anyway.
-func (c *runCommand) execute(python, remote string) error {
-	cmd := exec.Command(python, append([]string{"-c", bootstrap, c.Program}, c.Args...)...)
+// programPython is the Python of a program's functions: the one that runs the
+// program, with the modules beside it.
+func programPython(python, program string) (userPython, error) {
+	file, err := filepath.Abs(program)
+	return userPython{interpreter: python, path: []string{filepath.Dir(file)}}, err
+}
+
+// execute runs the program and hands its exit code on.
+func (p *program) execute(python, remote string) error {
+	cmd := exec.Command(python, append([]string{"-c", bootstrap}, p.line...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "SPARK_REMOTE="+remote, "SPARK_CONNECT_MODE_ENABLED=1")
 	cmd.WaitDelay = time.Second
@@ -140,17 +221,31 @@ func (c *runCommand) execute(python, remote string) error {
 	return err
 }
 
-// forward sends SIGTERM on to the program. An interrupt comes from a terminal,
-// which sends it to the program itself.
-func forward(signals <-chan os.Signal, p *os.Process, done <-chan struct{}) {
+// forward sends signals on to the program. A terminal sends an interrupt to both by
+// itself, so the first one of those is left alone where one can have sent it.
+func forward(signals <-chan os.Signal, process *os.Process, done <-chan struct{}) {
+	fromTerminal := inForeground()
 	for {
 		select {
 		case s := <-signals:
-			if s == syscall.SIGTERM {
-				_ = p.Signal(s)
+			if s == os.Interrupt && fromTerminal {
+				fromTerminal = false
+				continue
 			}
+			_ = process.Signal(s)
 		case <-done:
 			return
 		}
 	}
+}
+
+// inForeground reports whether a terminal sends its interrupts to this process.
+func inForeground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }

@@ -3,38 +3,84 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // serverFlags are the flags that every command with a server has.
 type serverFlags struct {
-	Dir  string   `help:"Data directory: catalogs, tables, volumes." default:"./weir-data" type:"path"`
-	Root string   `help:"Confine every path of every program to this directory." type:"path"`
-	Conf []string `help:"A Spark setting for every session; may be given several times." placeholder:"KEY=VALUE" sep:"none"`
+	dir, root, http          string
+	confs                    []string // KEY=VALUE
+	python                   string   // a pyworker.Mode
+	grace                    time.Duration
+	allowOthers, privateHTTP bool
+	token, tlsCert, tlsKey   string // files
+	insecure                 bool
+	logLevel                 slog.Level
 
-	Grace time.Duration `help:"How long running batches may take to finish at the end." default:"10s"`
-
-	AllowOtherUsers bool   `help:"Admit every user of this machine, not only the one who started weir."`
-	PrivateHTTP     bool   `help:"Show pages and API only to the user who started weir." name:"private-http"`
-	TokenFile       string `help:"Ask clients for the bearer token in this file." type:"existingfile" placeholder:"FILE"`
-	TLSCert         string `help:"Certificate chain, PEM." type:"existingfile" placeholder:"FILE" name:"tls-cert"`
-	TLSKey          string `help:"Private key, PEM." type:"existingfile" placeholder:"FILE" name:"tls-key"`
-	Insecure        bool   `help:"Listen beyond this machine without token and TLS, as inside a container."`
-	LogLevel        string `help:"Least level that is logged." default:"info" enum:"debug,info,warn,error"`
+	user userPython // of weir run
 }
 
-type serveCommand struct {
-	serverFlags
-	GRPC string `help:"Address for Spark Connect; port 0 takes a free one." default:"127.0.0.1:15002" name:"grpc" placeholder:"HOST:PORT"`
-	HTTP string `help:"Address for pages and API; the next free port is taken unless one is given here." placeholder:"HOST:PORT" name:"http"`
+func (f *serverFlags) add(set *pflag.FlagSet) {
+	set.StringVar(&f.dir, "dir", "weir-data", "keep catalogs, tables and volumes in `DIR`")
+	set.StringVar(&f.root, "root", "",
+		"confine every path of every program to `DIR`; Python functions open what they like (see --python)")
+	set.StringVar(&f.http, "http", "", "`HOST:PORT` for pages and API (default the first free port from 4040)")
+	set.StringArrayVar(&f.confs, "conf", nil, "a Spark setting, `KEY=VALUE`, for every session; may be repeated")
+	set.StringVar(&f.python, "python", "trusted",
+		"`MODE` of Python functions of programs: trusted (they run as you) or off")
+	set.DurationVar(&f.grace, "grace", 10*time.Second, "how long running batches may take to finish at the end")
+	set.BoolVar(&f.allowOthers, "allow-other-users", false,
+		"admit every user of this machine, not only the one who started weir")
+	set.BoolVar(&f.privateHTTP, "private-http", false, "show pages and API only to the user who started weir")
+	set.StringVar(&f.token, "token-file", "", "ask clients for the bearer token in `FILE`")
+	set.StringVar(&f.tlsCert, "tls-cert", "", "certificate chain, a PEM `FILE`")
+	set.StringVar(&f.tlsKey, "tls-key", "", "private key, a PEM `FILE`")
+	set.BoolVar(&f.insecure, "insecure", false,
+		"listen beyond this machine without token and TLS, as inside a container")
+	set.TextVar(&f.logLevel, "log-level", slog.LevelInfo,
+		"least `LEVEL` that is logged: debug, info, warn or error")
 }
 
-// Run serves until SIGINT or SIGTERM; a second signal ends at once.
-func (c *serveCommand) Run() error {
-	s, err := startServer(c.serverFlags, c.GRPC, c.HTTP)
+// absolute makes the directories independent of where the process goes.
+func (f *serverFlags) absolute() error {
+	for _, dir := range []*string{&f.dir, &f.root} {
+		if *dir == "" {
+			continue
+		}
+		abs, err := filepath.Abs(*dir)
+		if err != nil {
+			return err
+		}
+		*dir = abs
+	}
+	return nil
+}
+
+func serveCommand() *cobra.Command {
+	var f serverFlags
+	var grpc string
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Answer Spark Connect clients until told to stop",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return serve(f, grpc) },
+	}
+	c.Flags().StringVar(&grpc, "grpc", grpcDefault, "`HOST:PORT` for Spark Connect; port 0 takes a free one")
+	f.add(c.Flags())
+	return c
+}
+
+// serve serves until SIGINT or SIGTERM; a second signal ends at once.
+func serve(f serverFlags, grpc string) error {
+	s, err := startServer(f, grpc)
 	if err != nil {
 		return err
 	}
@@ -43,11 +89,11 @@ func (c *serveCommand) Run() error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	select {
 	case sig := <-signals:
-		s.log.Info("ending", "signal", sig.String(), "grace", c.Grace)
+		s.log.Info("ending", "signal", sig.String(), "grace", f.grace)
 	case err = <-s.failed:
 		s.log.Error("a listener failed", "error", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), f.grace)
 	defer cancel()
 	go func() {
 		<-signals

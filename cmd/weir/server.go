@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/peer"
+	"github.com/weir-dev/weir/internal/pyworker"
 	"github.com/weir-dev/weir/internal/session"
 	"github.com/weir-dev/weir/internal/sparkconnect"
 	"github.com/weir-dev/weir/internal/ui"
@@ -40,6 +41,7 @@ type server struct {
 	connect *sparkconnect.Server
 	serving *sparkconnect.Serving
 	pages   *http.Server
+	python  *pyworker.Host
 	grpc    net.Listener
 	http    net.Listener
 	failed  chan error // a listener ended although nobody asked it to
@@ -53,9 +55,12 @@ type addresses struct {
 }
 
 // startServer opens the data directory and both ports.
-func startServer(f serverFlags, grpcAddress, httpAddress string) (*server, error) {
-	s := &server{log: newLogger(f.LogLevel), dir: f.Dir, failed: make(chan error, 2)}
-	confs, err := parseConfs(f.Conf)
+func startServer(f serverFlags, grpcAddress string) (*server, error) {
+	if err := f.absolute(); err != nil {
+		return nil, err
+	}
+	s := &server{log: newLogger(f.logLevel), dir: f.dir, failed: make(chan error, 2)}
+	confs, err := parseConfs(f.confs)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +69,19 @@ func startServer(f serverFlags, grpcAddress, httpAddress string) (*server, error
 		fmt.Fprintln(os.Stderr, "weir:", err)
 		return nil, exitCode(2)
 	}
-	access, err := newAccess(f, grpcAddress, httpAddress, s.log)
+	if s.python, err = newPython(f, f.user); err != nil {
+		return nil, err
+	}
+	access, err := newAccess(f, grpcAddress, s.log)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.listen(access, grpcAddress, httpAddress); err != nil {
+	if err := s.listen(access, grpcAddress, f.http); err != nil {
 		return nil, err
 	}
 	s.engine, err = session.Open(session.Options{
-		Dir: f.Dir, Root: f.Root, Confs: confs, Log: s.log, Crash: crash, Console: os.Stdout,
+		Dir: f.dir, Root: f.root, Confs: confs, Log: s.log, Crash: crash, Console: os.Stdout,
+		Memory: availableMemory(), Python: s.python,
 	})
 	if err != nil {
 		s.grpc.Close()
@@ -86,12 +95,8 @@ func startServer(f serverFlags, grpcAddress, httpAddress string) (*server, error
 	return s, s.writeAddresses()
 }
 
-func newLogger(level string) *slog.Logger {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: l}))
+func newLogger(level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }
 
 func parseConfs(list []string) (map[string]string, error) {
@@ -183,12 +188,18 @@ func (s *server) servePages(a *access) {
 func (s *server) grpcAddress() string { return s.grpc.Addr().String() }
 func (s *server) httpAddress() string { return s.http.Addr().String() }
 
+// writeAddresses renames the file into place: another command may read at any
+// moment.
 func (s *server) writeAddresses() error {
 	data, err := json.Marshal(addresses{PID: os.Getpid(), GRPC: s.grpcAddress(), HTTP: s.httpAddress()})
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(s.dir, addressFile), data, 0o600)
+	file := filepath.Join(s.dir, addressFile)
+	if err := os.WriteFile(file+".tmp", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".tmp", file)
 }
 
 // stop lets running batches finish until ctx ends, then ends everything.
@@ -196,7 +207,9 @@ func (s *server) stop(ctx context.Context) error {
 	os.Remove(filepath.Join(s.dir, addressFile))
 	err := s.connect.Close(ctx)
 	s.serving.Stop(ctx)
-	return errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
+	err = errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
+	s.python.Close()
+	return err
 }
 
 // sameUser reports whether the other end of a request's connection is this

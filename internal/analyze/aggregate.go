@@ -23,12 +23,15 @@ func (r *resolver) aggregate(n *plan.Aggregate) (plan.Node, error) {
 		return nil, err
 	}
 	x := r.over("Aggregate", in)
-	x.aliases = &lateral{}
+	x.aliases, x.query = &lateral{}, n.Origin
 	if n.Kind == plan.GroupPivot {
 		return r.pivot(x, n)
 	}
 	g := &grouping{kind: n.Kind, origin: n.Origin}
 	if n.FromSQL {
+		if err := x.groupWindows(n.Group); err != nil {
+			return nil, err
+		}
 		if g.list, err = x.selectList(n.Exprs); err != nil {
 			return nil, err
 		}
@@ -80,7 +83,7 @@ func originOfName(e plan.Expr) *plan.Origin {
 func (x *exprs) groupByAll(list []plan.Expr, at *plan.Origin) ([]plan.Expr, error) {
 	var out []plan.Expr
 	for _, e := range list {
-		if hasAggregate(e) {
+		if hasAggregate(e) || hasWindow(e) {
 			continue
 		}
 		if hasLateral(e) {
@@ -194,6 +197,9 @@ func lateralInGroupBy() *plan.Error {
 // and generators are computed above the Aggregate.
 func (r *resolver) grouped(g *grouping) (plan.Node, error) {
 	for _, e := range g.groups {
+		if hasWindow(e) {
+			return nil, r.notComputedBy("Aggregate", unnamed(e))
+		}
 		if hasAggregate(e) {
 			text := plan.QualifiedText(unnamed(e), r.Eval.Zone)
 			return nil, plan.AnalysisError("GROUP_BY_AGGREGATE",
@@ -236,7 +242,7 @@ func (r *resolver) checkGrouped(e plan.Expr, groups []plan.Expr, g *grouping) er
 		return nil
 	case *plan.Attribute:
 		if len(groups) == 0 {
-			return plan.AnalysisError("MISSING_GROUP_BY",
+			return plan.NewError(plan.ClassExtendedAnalysis, "MISSING_GROUP_BY",
 				fmt.Sprintf("%s stands beside an aggregate, but there is no GROUP BY.", n.Name)).At(g.origin)
 		}
 		text := r.sqlText(n)

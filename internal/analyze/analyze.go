@@ -33,6 +33,7 @@ type resolver struct {
 	depth   int
 	ctes    *cteScope
 	sources map[sourceKey]int
+	places  places
 	// outer are the queries around the subquery being resolved, innermost last.
 	outer []*exprs
 }
@@ -107,6 +108,8 @@ func (r *resolver) sugarOrLeaf(n plan.Node) (plan.Node, error) {
 		return r.toSchema(n)
 	case *plan.FillNA:
 		return r.fillNA(n)
+	case *plan.ReplaceNA:
+		return r.replaceNA(n)
 	case *plan.DropNA:
 		return r.dropNA(n)
 	case *plan.ShowString:
@@ -131,6 +134,16 @@ func (r *resolver) sugarOrLeaf(n plan.Node) (plan.Node, error) {
 		return r.tableFunction(n)
 	case *plan.CachedRemote:
 		return r.cached(n)
+	case *plan.MapPython:
+		return r.mapPython(n)
+	case *plan.GroupPython:
+		return r.groupPython(n)
+	case *plan.CogroupPython:
+		return r.cogroupPython(n)
+	case *plan.TransformPython:
+		return r.transformPython(n)
+	case *plan.StatePython:
+		return r.statePython(n)
 	default:
 		return nil, plan.Unsupported(fmt.Sprintf("the relation %T", n))
 	}
@@ -212,7 +225,7 @@ func hiddenColumns(n plan.Node) []*plan.Attribute {
 	case *aliased:
 		return qualified(hiddenColumns(n.input), n.name)
 	case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Watermark,
-		*plan.Observe, *plan.Dedup, *plan.Generate:
+		*plan.Observe, *plan.Dedup, *plan.Generate, *plan.TimeWindow:
 		return hiddenColumns(n.Children()[0])
 	case *plan.Join:
 		if n.Kind == plan.SemiJoin || n.Kind == plan.AntiJoin {
@@ -263,7 +276,7 @@ func expose(n plan.Node, want []*plan.Attribute) (plan.Node, bool) {
 	case *plan.Join:
 		return exposeJoin(n, missing)
 	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Watermark, *plan.Observe,
-		*plan.Dedup, *plan.Generate, *aliased, *tagged:
+		*plan.Dedup, *plan.Generate, *plan.TimeWindow, *aliased, *tagged:
 		in, ok := expose(n.Children()[0], missing)
 		return n.WithChildren([]plan.Node{in}), ok
 	default:

@@ -23,12 +23,19 @@ type exprs struct {
 	aliases *lateral
 	// missing is asked for columns that nothing else has.
 	missing func(n *plan.UnresolvedAttribute) (plan.Expr, error)
+	// sorting: a name that fits several columns is asked of missing first.
+	sorting bool
 	// below resolves the arguments of aggregate functions, in HAVING and ORDER
 	// BY over an Aggregate, and lift makes the Aggregate compute them.
 	below *exprs
 	lift  *lifted
-	// clause is the relation's name in errors, such as Filter.
+	// windows are the windows of time that expressions asked for.
+	windows []window
+	// lambda is the innermost lambda around; nil outside.
+	lambda *lambdaScope
+	// clause is the relation's name in errors, such as Filter, and query its place.
 	clause string
+	query  *plan.Origin
 }
 
 // over resolves expressions over relations.
@@ -50,15 +57,19 @@ func (r *resolver) over(clause string, inputs ...plan.Node) *exprs {
 }
 
 // exposed is an input that outputs the hidden columns that were used too.
+// It computes the windows of time that were asked for, too.
 func (x *exprs) exposed(in plan.Node) plan.Node {
-	if len(x.used) == 0 {
-		return in
+	if len(x.used) > 0 {
+		out, ok := expose(in, x.used)
+		if !ok {
+			panic("a hidden column cannot be reached")
+		}
+		in = out
 	}
-	out, ok := expose(in, x.used)
-	if !ok {
-		panic("a hidden column cannot be reached")
+	for _, w := range x.windows {
+		in = w.over(in)
 	}
-	return out
+	return in
 }
 
 // errNotFound says that a name means nothing; the caller makes the error.
@@ -71,6 +82,11 @@ func (x *exprs) column(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 		return nil, malformed("a column has no name")
 	}
 	e, err := x.lookup(n, top)
+	if x.sorting && n.PlanID == nil && isAmbiguous(err) {
+		if below, err := x.missing(n); err == nil {
+			return below, nil
+		}
+	}
 	if !errors.Is(err, errNotFound) {
 		return e, err
 	}
@@ -86,7 +102,11 @@ func (x *exprs) column(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 	if e, err = x.outerColumn(n); !errors.Is(err, errNotFound) {
 		return e, err
 	}
-	return nil, unresolvedColumn(n.Parts, x.scope.attrs, n.Origin)
+	at := n.Origin
+	if x.lambda != nil {
+		at = x.query // Spark names no place inside of a lambda
+	}
+	return nil, unresolvedColumn(n.Parts, x.scope.attrs, at)
 }
 
 // lookup finds what a name means here: a column, a hidden column, a name of the
@@ -94,6 +114,9 @@ func (x *exprs) column(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 func (x *exprs) lookup(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error) {
 	if n.PlanID != nil {
 		return x.frameColumn(n, top)
+	}
+	if v := x.parameter(n); v != nil {
+		return x.fieldsOf(v, n.Parts[1:], nil, false)
 	}
 	var found []*plan.Attribute
 	var fields []string

@@ -42,11 +42,11 @@ func unresolvedColumn(parts []string, among []*plan.Attribute, at *plan.Origin) 
 	}
 	proposals := bySimilarity(parts, names)
 	if len(proposals) == 0 {
-		return plan.AnalysisError("UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
+		return plan.NewError(plan.ClassExtendedAnalysis, "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION",
 			fmt.Sprintf("no column is called %s.", name), "objectName", name).At(at)
 	}
 	proposal := strings.Join(proposals[:min(len(proposals), maxProposals)], ", ")
-	e := plan.AnalysisError("UNRESOLVED_COLUMN.WITH_SUGGESTION",
+	e := plan.NewError(plan.ClassExtendedAnalysis, "UNRESOLVED_COLUMN.WITH_SUGGESTION",
 		fmt.Sprintf("no column is called %s.", name), "objectName", name, "proposal", proposal)
 	e.Hint = "Near are " + proposal + "."
 	return e.At(at)

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,12 +52,14 @@ func (x *exprs) resolveRare(e plan.Expr) (plan.Expr, error) {
 	switch n := e.(type) {
 	case *plan.Parameter:
 		return nil, unboundParameter(n)
+	case *plan.PythonUDF:
+		return x.pythonCall(n)
 	case *plan.TypedLiteral:
 		return x.typedLiteral(n)
 	case *plan.WindowCall:
-		return nil, plan.Unsupported("a window function (OVER)").At(n.Origin)
+		return x.windowCall(n)
 	case *plan.Lambda:
-		return nil, plan.Unsupported("a lambda function").At(n.Origin)
+		return nil, x.misplacedLambda(n)
 	default:
 		return x.children(e)
 	}
@@ -125,7 +128,7 @@ func (x *exprs) cast(n *plan.Cast) (plan.Expr, error) {
 		return nil, err
 	}
 	m := *n
-	m.Child, m.To = child, textTypes(n.To)
+	m.Child, m.To = child, n.To.Unbounded()
 	if m.Mode == plan.CastDefault {
 		m.Mode = x.castMode()
 	}
@@ -142,27 +145,6 @@ func (r *resolver) castMode() plan.CastMode {
 	return plan.CastLegacy
 }
 
-// textTypes replaces CHAR and VARCHAR, which belong to tables, by STRING.
-func textTypes(t plan.Type) plan.Type {
-	switch t.Kind {
-	case plan.KindChar, plan.KindVarChar:
-		return plan.String
-	case plan.KindArray:
-		return plan.Array(textTypes(*t.Elem), t.ContainsNull)
-	case plan.KindMap:
-		return plan.Map(textTypes(*t.Key), textTypes(*t.Elem), t.ContainsNull)
-	case plan.KindStruct:
-		fields := make([]plan.Field, len(t.Fields))
-		for i, f := range t.Fields {
-			fields[i] = f
-			fields[i].Type = textTypes(f.Type)
-		}
-		return plan.Struct(fields...)
-	default:
-		return t
-	}
-}
-
 // implicitly casts an expression to a type that coercion chose. The name and
 // the identity of a column are lost, so its user names it again.
 func (r *resolver) implicitly(e plan.Expr, to plan.Type) plan.Expr {
@@ -176,22 +158,45 @@ func (r *resolver) implicitly(e plan.Expr, to plan.Type) plan.Expr {
 }
 
 // function binds a call.
-func (x *exprs) function(n *plan.UnresolvedFunction) (plan.Expr, error) {
+func (x *exprs) function(n *plan.UnresolvedFunction) (plan.Expr, error) { return x.called(n, nil) }
+
+// readsFiles reports whether rows of the inputs may come from files.
+func (x *exprs) readsFiles() bool {
+	for _, in := range x.inputs {
+		if !plan.WalkNodes(in, func(n plan.Node) bool {
+			s, ok := n.(*plan.Scan)
+			return !ok || len(s.Relation.Paths) == 0
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
+// called binds a call, which stands before OVER when over is not nil.
+func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error) {
 	name, err := x.functionName(n)
 	if err != nil {
 		return nil, err
 	}
 	def, builtin := function.Lookup(name)
 	in := x
-	if builtin && def.BindAggregate != nil && x.below != nil {
+	python := !builtin && x.aggregatesBy(name)
+	if x.below != nil && over == nil && (python || builtin && def.BindAggregate != nil) {
 		in = x.below
 	}
-	b := &function.Binding{Name: name, Distinct: n.Distinct, Origin: n.Origin, Env: x.Eval}
-	if b.Args, err = in.arguments(n, name); err != nil {
+	b := &function.Binding{Name: name, Distinct: n.Distinct, Origin: n.Origin, Env: x.Eval,
+		Lambda: x.lambdaBody, Level: x.level()}
+	b.IgnoreNulls = over != nil && over.ignoreNulls
+	if b.Args, err = in.arguments(n, name, builtin && def.Higher != nil); err != nil {
 		return nil, err
 	}
 	if err := x.noGenerator(n, b.Args); err != nil {
 		return nil, err
+	}
+	if name == "input_file_name" && x.readsFiles() {
+		return nil, plan.Unsupported(
+			"input_file_name() of files, whose column _metadata.file_path says the same,").At(n.Origin)
 	}
 	if n.Filter != nil {
 		if b.Filter, err = in.condition(n.Filter, "FILTER", nil); err != nil {
@@ -201,25 +206,64 @@ func (x *exprs) function(n *plan.UnresolvedFunction) (plan.Expr, error) {
 	if !builtin && isMark(name) {
 		return x.mark(n, b.Args)
 	}
-	if !builtin || def.Hidden {
-		if udf := x.Names.Function(name); udf != nil {
-			call := *udf
-			call.Args = b.Args
-			return &call, nil
-		}
-		return nil, x.unresolvedRoutine(n)
+	if bind := windowFunctions[strings.ToLower(name)]; bind != nil && !builtin {
+		return bind(x, n, b.Args)
 	}
-	e, err := function.BindCall(b)
-	if err != nil {
+	if builtin && def.Internal && n.Internal {
+		b.Def = def
+	}
+	if over != nil && python {
+		return nil, plan.Unsupported("a Python function over a window").At(n.Origin)
+	}
+	if !builtin || def.Hidden && b.Def == nil {
+		return x.notOnShelf(n, name, b.Args)
+	}
+	if b.Args, err = x.padded(def.Name, b.Args); err != nil {
 		return nil, err
 	}
-	if agg, ok := e.(*plan.AggregateCall); ok {
-		if err := x.notNested(agg); err != nil {
-			return nil, err
-		}
-		if x.lift != nil {
-			return x.lift.keep(agg), nil
-		}
+	e, err := function.BindCall(b)
+	switch {
+	case err != nil:
+		return nil, err
+	case def.Higher != nil:
+		return e, x.noGenerator(n, e.(*plan.Call).Args)
+	case over != nil:
+		return e, nil
+	case def.Window != nil:
+		return nil, plan.AnalysisError("WINDOW_FUNCTION_WITHOUT_OVER_CLAUSE", def.Name+" needs OVER.",
+			"funcName", x.sqlExpr(e)).At(cmp.Or(x.query, n.Origin))
+	}
+	return x.aggregateCall(e)
+}
+
+// notOnShelf is a call of a function of the session, or the error about one that
+// nobody knows.
+func (x *exprs) notOnShelf(n *plan.UnresolvedFunction, name string, args []plan.Expr) (plan.Expr, error) {
+	if udf := x.Names.Function(name); udf != nil {
+		call := *udf
+		call.Args = args
+		return x.registered(n, &call)
+	}
+	if function.SparkHas(name) {
+		return nil, plan.Unsupported("the function " + plan.Quote(strings.ToLower(name))).At(n.Origin)
+	}
+	return nil, x.unresolvedRoutine(n)
+}
+
+// aggregateCall checks a bound call that may be one of an aggregate.
+func (x *exprs) aggregateCall(e plan.Expr) (plan.Expr, error) {
+	agg, ok := e.(*plan.AggregateCall)
+	if !ok {
+		return e, nil
+	}
+	if err := x.notNested(agg); err != nil {
+		return nil, err
+	}
+	if err := x.closed(agg); err != nil {
+		return nil, err
+	}
+	if x.lift != nil {
+		return x.lift.keep(agg), nil
 	}
 	return e, nil
 }
@@ -249,8 +293,9 @@ func (r *resolver) unresolvedRoutine(n *plan.UnresolvedFunction) error {
 		"routineName", name, "searchPath", r.Names.SearchPath()).At(n.Origin)
 }
 
-// arguments resolves the arguments of a call and spreads stars among them.
-func (x *exprs) arguments(n *plan.UnresolvedFunction, name string) ([]plan.Expr, error) {
+// arguments resolves the arguments of a call and spreads stars among them. Those
+// of a higher-order function may be lambdas, which wait for what they are given.
+func (x *exprs) arguments(n *plan.UnresolvedFunction, name string, higher bool) ([]plan.Expr, error) {
 	if strings.EqualFold(name, "count") && len(n.Args) == 1 {
 		if star, ok := n.Args[0].(*plan.UnresolvedStar); ok {
 			return x.counted(star, n.Distinct)
@@ -264,6 +309,13 @@ func (x *exprs) arguments(n *plan.UnresolvedFunction, name string) ([]plan.Expr,
 				return nil, err
 			}
 			out = append(out, list...)
+			continue
+		}
+		if l, ok := a.(*plan.Lambda); ok {
+			if !higher {
+				return nil, x.notHigher(n)
+			}
+			out = append(out, l)
 			continue
 		}
 		e, err := x.expr(a)
@@ -315,6 +367,10 @@ func (x *exprs) notNested(agg *plan.AggregateCall) error {
 			return plan.AnalysisError("UNSUPPORTED_FEATURE.LATERAL_COLUMN_ALIAS_IN_AGGREGATE_FUNC",
 				"an aggregate function cannot use a name that the same select list gives.",
 				"lca", lateralName(c), "aggFunc", x.sqlExpr(agg))
+		}
+		if hasWindow(c) {
+			return plan.AnalysisError("_LEGACY_ERROR_TEMP_1031",
+				"a window function stands in the argument of an aggregate function.")
 		}
 		var inner *plan.AggregateCall
 		plan.Walk(c, func(e plan.Expr) bool {

@@ -44,6 +44,9 @@ func (r *resolver) filtered(in plan.Node, condition plan.Expr, where string, at 
 	if err != nil {
 		return nil, err
 	}
+	if hasWindow(cond) {
+		return nil, windowInClause(where)
+	}
 	if cond, err = lift.finish(cond); err != nil {
 		return nil, err
 	}

@@ -178,6 +178,31 @@ func TestColumnsOfDataFrames(t *testing.T) {
 func star(id int64) plan.Expr { return &plan.UnresolvedStar{PlanID: &id} }
 
 // The outcomes are those of Spark 4.3 for the same programs.
+func TestMissingValues(t *testing.T) {
+	emp := table(1, "emp")
+	str := func(s string) *plan.Literal { return plan.Lit(s, plan.String) }
+	replace := func(old string, columns []string) plan.Node {
+		return plan.NewReplaceNA(emp, columns, []*plan.Literal{str(old)}, []*plan.Literal{str("z")})
+	}
+	runFrames(t, []frameCase{
+		{"fillna", plan.NewFillNA(emp, nil, []*plan.Literal{plan.Lit(int64(0), plan.Long)}),
+			"id int, name string?, dept int, pay decimal(4,1)?"},
+		{"fillna with text", plan.NewFillNA(emp, nil, []*plan.Literal{str("x")}),
+			"id int, name string, dept int?, pay decimal(4,1)?"},
+		{"fillna of a column that is not there", plan.NewFillNA(emp, []string{"nope"}, []*plan.Literal{str("x")}),
+			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
+		{"replace a text", replace("a", nil), empAll},
+		{"replace a number", plan.NewReplaceNA(emp, nil, []*plan.Literal{plan.Lit(int64(1), plan.Long)},
+			[]*plan.Literal{plan.Lit(int64(9), plan.Long)}), "id int?, name string?, dept int?, pay decimal(4,1)?"},
+		{"replace in a column that is not there", replace("a", []string{"nope"}),
+			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
+		{"dropna", plan.NewDropNA(emp, nil, -1), empAll},
+		{"dropna of a column that is not there", plan.NewDropNA(emp, []string{"nope"}, -1),
+			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
+	})
+}
+
+// The outcomes are those of Spark 4.3 for the same programs.
 func TestDataFrameMethods(t *testing.T) {
 	emp, dept := table(1, "emp"), table(2, "dept")
 	str := func(s string) *plan.Literal { return plan.Lit(s, plan.String) }
@@ -203,15 +228,6 @@ func TestDataFrameMethods(t *testing.T) {
 		{"to: cast, and NULL for what is absent",
 			to(plan.Field{Name: "id", Type: plan.Long}, plan.Col("x", plan.String)),
 			"id bigint, x string?"},
-		{"fillna", plan.NewFillNA(emp, nil, []*plan.Literal{plan.Lit(int64(0), plan.Long)}),
-			"id int, name string?, dept int, pay decimal(4,1)?"},
-		{"fillna with text", plan.NewFillNA(emp, nil, []*plan.Literal{str("x")}),
-			"id int, name string, dept int?, pay decimal(4,1)?"},
-		{"fillna of a column that is not there", plan.NewFillNA(emp, []string{"nope"}, []*plan.Literal{str("x")}),
-			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
-		{"dropna", plan.NewDropNA(emp, nil, -1), empAll},
-		{"dropna of a column that is not there", plan.NewDropNA(emp, []string{"nope"}, -1),
-			"UNRESOLVED_COLUMN.WITH_SUGGESTION"},
 		{"dropDuplicates of a column that is not there", plan.NewDedup(emp, []string{"nope"}, false),
 			"UNRESOLVED_COLUMN_AMONG_FIELD_NAMES"},
 		{"unionByName", byName(false), "UNRESOLVED_COLUMN_AMONG_FIELD_NAMES"},
@@ -345,4 +361,26 @@ func TestMalformedPlansAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Names of df.na are parsed: backquotes protect dots, fields of structs may be
+// named. Expected conditions are Spark 4.3.0's.
+func TestNamesOfNAMayBeQuotedAndNested(t *testing.T) {
+	pair := plan.As(plan.Fn("struct", plan.As(col("dept"), "field")), "s")
+	in := pick(20, table(1, "emp"), pair, plan.As(col("dept"), "a.b"), plan.As(col("dept"), "d"))
+	one := plan.Lit(int64(1), plan.Int)
+	fill := func(values int, names ...string) plan.Node {
+		return plan.NewFillNA(in, names, []*plan.Literal{one, one}[:values])
+	}
+	const all = "s struct<field:int>, a.b int?, d int?"
+	runFrames(t, []frameCase{
+		{"fillna of a quoted name with a dot", fill(1, "`a.b`"), "s struct<field:int>, a.b int, d int?"},
+		{"fillna of a quoted name", fill(1, "`d`"), "s struct<field:int>, a.b int?, d int"},
+		{"fillna of a name with a dot", fill(1, "a.b"), "UNRESOLVED_COLUMN.WITH_SUGGESTION"},
+		{"fillna of a field, one value", fill(1, "s.field"), all},
+		{"fillna of a field, values by name", fill(2, "s.field", "d"), "UNSUPPORTED_FEATURE.REPLACE_NESTED_COLUMN"},
+		{"fillna of no field", fill(1, "s.nope"), "FIELD_NOT_FOUND"},
+		{"dropna of a field", plan.NewDropNA(in, []string{"s.field"}, -1), all},
+		{"dropna of a quoted name", plan.NewDropNA(in, []string{"`a.b`"}, -1), all},
+	})
 }

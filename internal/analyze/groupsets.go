@@ -146,6 +146,10 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 	inner.groups = append(append(inner.groups, groups...), column)
 	inner.list = append(append(append(inner.list, groups...), key), calls...)
 	for _, e := range calls {
+		if hasPythonAggregate(e) {
+			return nil, plan.AnalysisError("UNSUPPORTED_FEATURE.PANDAS_UDAF_IN_PIVOT",
+				"a pivot cannot be computed by a Python function.")
+		}
 		if !hasAggregate(e) {
 			text := plan.QualifiedText(unnamed(e), r.Eval.Zone)
 			return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_1006",

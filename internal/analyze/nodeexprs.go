@@ -40,10 +40,33 @@ func nodeExprs(n plan.Node) []plan.Expr {
 		return n.Exprs
 	case *plan.Observe:
 		return n.Metrics
+	case *plan.MapPython:
+		return []plan.Expr{n.Func}
+	case *plan.GroupPython:
+		out := append([]plan.Expr{}, n.Keys...)
+		if n.Side != nil {
+			out = append(out, n.Side)
+		}
+		return append(out, n.Func)
+	case *plan.TransformPython:
+		return n.Exprs()
+	case *plan.StatePython:
+		return append(append([]plan.Expr{}, n.Keys...), n.Func)
 	case *plan.Dedup:
 		return attributeExprs(n.Keys)
+	case *plan.Window:
+		out := make([]plan.Expr, len(n.Exprs))
+		for i, a := range n.Exprs {
+			out[i] = a
+		}
+		return out
 	case *plan.Watermark:
 		return []plan.Expr{n.Column}
+	case *plan.TimeWindow:
+		if n.End != nil {
+			return []plan.Expr{n.Time, n.End}
+		}
+		return []plan.Expr{n.Time}
 	default:
 		return nil
 	}
@@ -70,11 +93,7 @@ func withExprs(n plan.Node, list []plan.Expr) plan.Node {
 		m.Cond = list[0]
 		return &m
 	case *plan.Sort:
-		orders := make([]*plan.SortOrder, len(list))
-		for i, e := range list {
-			orders[i] = e.(*plan.SortOrder)
-		}
-		return plan.NewSort(n.Input, n.Global, orders...)
+		return plan.NewSort(n.Input, n.Global, each[*plan.SortOrder](list)...)
 	case *plan.Limit:
 		m := *n
 		if n.Count != nil {
@@ -96,18 +115,35 @@ func withExprs(n plan.Node, list []plan.Expr) plan.Node {
 		m := *n
 		m.Metrics = list
 		return &m
+	case *plan.MapPython, *plan.GroupPython, *plan.StatePython, *plan.TransformPython:
+		return withPython(n, list)
 	case *plan.Dedup:
 		m := *n
-		m.Keys = make([]*plan.Attribute, len(list))
-		for i, e := range list {
-			m.Keys[i] = e.(*plan.Attribute)
-		}
+		m.Keys = each[*plan.Attribute](list)
 		return &m
+	case *plan.Window:
+		return plan.NewWindow(n.Input, each[*plan.Alias](list)...)
 	case *plan.Watermark:
 		m := *n
 		m.Column = list[0]
 		return &m
+	case *plan.TimeWindow:
+		m := *n
+		m.Time = list[0]
+		if n.End != nil {
+			m.End = list[1]
+		}
+		return &m
 	default:
 		return n
 	}
+}
+
+// each is expressions that are known to be of one kind.
+func each[E plan.Expr](list []plan.Expr) []E {
+	out := make([]E, len(list))
+	for i, e := range list {
+		out[i] = e.(E)
+	}
+	return out
 }

@@ -13,7 +13,7 @@ func (r *resolver) project(n *plan.Project) (plan.Node, error) {
 		return nil, err
 	}
 	x := r.over("Project", in)
-	x.aliases = &lateral{}
+	x.aliases, x.query = &lateral{}, n.Origin
 	list, err := x.selectList(n.Exprs)
 	if err != nil {
 		return nil, err
@@ -179,6 +179,9 @@ func (r *resolver) generators(in plan.Node, list []plan.Expr) (plan.Node, []plan
 		}
 		if out == nil {
 			out = append(make([]plan.Expr, 0, len(list)), list[:i]...)
+		}
+		if hasWindow(call) {
+			return nil, nil, plan.Unsupported("rows made of a window function").At(call.Origin)
 		}
 		g, err := r.generated(in, call, alias)
 		if err != nil {

@@ -40,6 +40,8 @@ func TestStatementsRefusedAsBySpark(t *testing.T) {
 			args{"objectName": "`a`", "proposal": "`a`, `A`"}},
 		{"select * from (select 1 a, 2 a) order by a + 1", "UNRESOLVED_COLUMN.WITH_SUGGESTION",
 			args{"objectName": "`a`", "proposal": "`a`, `a`"}},
+		{"select a c, max(b) c from values (1, 2, 5) t(a, b, c) group by a order by c",
+			"UNRESOLVED_COLUMN.WITH_SUGGESTION", args{"objectName": "`c`", "proposal": "`c`, `c`"}},
 		{"select a from (select 1 A, 2 A)", "AMBIGUOUS_REFERENCE",
 			args{"name": "`a`", "referenceNames": "[`a`, `a`]"}},
 		{"select t.a from (select 1 a, 2 A) t", "AMBIGUOUS_REFERENCE",

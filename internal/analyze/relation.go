@@ -44,15 +44,17 @@ func (r *resolver) readAs(n *plan.Read, key sourceKey) (plan.Node, error) {
 // time with columns of its own.
 func (r *resolver) scan(n *plan.Scan, key sourceKey) plan.Node {
 	m := *n
-	m.Attrs = r.columns(textTypes(n.Relation.Schema))
 	if n.Relation.Table != nil {
-		m.Attrs = qualified(m.Attrs, n.Relation.Table.Parts())
+		m.Attrs = qualified(r.columns(plan.MarkLengths(n.Relation.Schema)), n.Relation.Table.Parts())
+	} else {
+		m.Attrs = r.columns(n.Relation.Schema.Unbounded())
 	}
 	if m.Streaming {
 		if r.sources[key] == 0 {
 			r.sources[key] = len(r.sources) + 1
 		}
 		m.Source = r.sources[key]
+		m.Place = r.places.next()
 	}
 	if len(n.Relation.Metadata) == 0 {
 		return &m
@@ -96,8 +98,8 @@ func (r *resolver) namedTable(n *plan.NamedTable) (plan.Node, error) {
 }
 
 func (r *resolver) namedTableAs(n *plan.NamedTable, key sourceKey) (plan.Node, error) {
-	if def, scope := r.ctes.find(n.Name, r.CaseSensitive); def != nil {
-		return r.cte(def, scope)
+	if named := r.ctes.find(n.Name, r.CaseSensitive); named != nil {
+		return r.use(named)
 	}
 	found, err := r.Names.Table(r.ctx, n)
 	if err != nil {
@@ -147,35 +149,46 @@ func (r *resolver) localData(n *plan.LocalData) plan.Node {
 // first. Each name sees those defined before it.
 type cteScope struct {
 	def    *plan.CTE
+	places []int // of its streaming scans
 	parent *cteScope
 }
 
-func (s *cteScope) find(name []string, caseSensitive bool) (*plan.CTE, *cteScope) {
+func (s *cteScope) find(name []string, caseSensitive bool) *cteScope {
 	if len(name) != 1 {
-		return nil, nil
+		return nil
 	}
 	for ; s != nil; s = s.parent {
 		if s.def.Name == name[0] || !caseSensitive && strings.EqualFold(s.def.Name, name[0]) {
-			return s.def, s.parent
+			return s
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // with resolves WITH …. A named query is resolved anew wherever it is used, so
-// that its columns are told apart, and once more here when nobody uses it, since
-// its errors count all the same.
+// that its columns are told apart, and once more here, since its errors count
+// though nobody may use it, and its scans come before those of the query.
 func (r *resolver) with(n *plan.With) (plan.Node, error) {
 	saved := r.ctes
 	defer func() { r.ctes = saved }()
 	for i := range n.Defs {
-		def := &n.Defs[i]
-		if _, err := r.cte(def, r.ctes); err != nil {
+		named := &cteScope{def: &n.Defs[i], parent: r.ctes}
+		var err error
+		if named.places, err = r.places.noting(func() error {
+			_, err := r.cte(named.def, named.parent)
+			return err
+		}); err != nil {
 			return nil, err
 		}
-		r.ctes = &cteScope{def, r.ctes}
+		r.ctes = named
 	}
 	return r.node(n.Input)
+}
+
+// use resolves a use of a named query: its scans are where they were defined.
+func (r *resolver) use(named *cteScope) (in plan.Node, err error) {
+	r.places.again(named.places, func() { in, err = r.cte(named.def, named.parent) })
+	return in, err
 }
 
 func (r *resolver) cte(def *plan.CTE, visible *cteScope) (plan.Node, error) {

@@ -8,9 +8,12 @@ func rewrites() []func(*Analyzer, plan.Node) (plan.Node, error) {
 		cleanNames,
 		checkCorrelation,
 		normalAggregates,
+		windowRelations,
 		mergeProjections,
 		pushFilters,
 		pruneColumns,
+		offerFilters,
+		offerLimits,
 	}
 }
 

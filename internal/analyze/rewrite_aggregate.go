@@ -50,7 +50,33 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 	}
 	m := plan.NewAggregate(in, keys, result)
 	m.FromSQL, m.Origin = true, n.Origin
-	return plan.NewProject(m, carryNames(n.Exprs, above)...)
+	above = carryNames(n.Exprs, above)
+	for i, e := range above {
+		above[i] = asYielded(e, m.Output())
+	}
+	return plan.NewProject(m, above...)
+}
+
+// asYielded is an expression whose columns may be NULL where a relation says so.
+func asYielded(e plan.Expr, by []*plan.Attribute) plan.Expr {
+	out, err := plan.Transform(e, func(p plan.Expr) (plan.Expr, error) {
+		a, ok := p.(*plan.Attribute)
+		if !ok || a.Null {
+			return p, nil
+		}
+		for _, b := range by {
+			if b.ID == a.ID && b.Null {
+				c := *a
+				c.Null = true
+				return &c, nil
+			}
+		}
+		return p, nil
+	})
+	if err != nil {
+		panic(err) // the function above has none
+	}
+	return out
 }
 
 // carryNames keeps names that users see on columns computed elsewhere.

@@ -32,20 +32,25 @@ func prune(n plan.Node, need map[plan.ExprID]bool) plan.Node {
 		return m.WithChildren([]plan.Node{prune(m.Input, with(need, attributeExprs(m.Keys)))})
 	case *plan.ShowString:
 		return m.WithChildren([]plan.Node{prune(m.Input, allOf(m.Input))})
+	case *plan.MapPython, *plan.GroupPython, *plan.StatePython, *plan.TransformPython:
+		return pruneChildren(n, plan.References(nodeExprs(n)...))
 	case *plan.LocalData, *plan.Range, *plan.OneRow:
 		return n
 	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Observe, *plan.Watermark,
-		*plan.Join, *plan.Generate:
-		need = with(need, nodeExprs(n))
-		children := n.Children()
-		pruned := make([]plan.Node, len(children))
-		for i, c := range children {
-			pruned[i] = prune(c, need)
-		}
-		return n.WithChildren(pruned)
+		*plan.Join, *plan.Generate, *plan.TimeWindow, *plan.Window:
+		return pruneChildren(n, with(need, nodeExprs(n)))
 	default:
 		return n
 	}
+}
+
+func pruneChildren(n plan.Node, need map[plan.ExprID]bool) plan.Node {
+	children := n.Children()
+	pruned := make([]plan.Node, len(children))
+	for i, c := range children {
+		pruned[i] = prune(c, need)
+	}
+	return n.WithChildren(pruned)
 }
 
 // withoutNoOp is the input of a projection that shows it as it is.

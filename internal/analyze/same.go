@@ -30,19 +30,41 @@ func sameExpr(a, b plan.Expr) bool {
 		y, ok := b.(*plan.Call)
 		return ok && x.Name == y.Name && x.ANSI == y.ANSI && !volatile(x) && x.Of.EqualIgnoringNull(y.Of) &&
 			sameExprs(x.Args, y.Args)
+	case *plan.LambdaFunction:
+		y, ok := b.(*plan.LambdaFunction)
+		return ok && len(x.Params) == len(y.Params) && sameExpr(x.Body, y.Body)
+	case *plan.LambdaVariable:
+		y, ok := b.(*plan.LambdaVariable)
+		return ok && x.Level == y.Level && x.Index == y.Index
 	case *plan.AggregateCall:
 		y, ok := b.(*plan.AggregateCall)
 		return ok && x.Name == y.Name && x.Distinct == y.Distinct && x.ANSI == y.ANSI &&
-			(x.Filter == nil) == (y.Filter == nil) && sameExprs(x.Children(), y.Children())
+			(x.Filter == nil) == (y.Filter == nil) && samePython(x.Python, y.Python) &&
+			sameExprs(x.Children(), y.Children())
 	case *plan.PythonUDF:
 		y, ok := b.(*plan.PythonUDF)
-		return ok && x.Deterministic && x.Name == y.Name && bytes.Equal(x.Command, y.Command) &&
-			sameExprs(x.Args, y.Args)
+		return ok && samePython(x, y) && sameExprs(x.Args, y.Args)
+	case *plan.SortOrder:
+		y, ok := b.(*plan.SortOrder)
+		return ok && x.Descending == y.Descending && x.NullsFirst == y.NullsFirst && sameExpr(x.Child, y.Child)
+	case *plan.Windowed:
+		y, ok := b.(*plan.Windowed)
+		return ok && sameWindow(x, y) && x.Frame.Definition() == y.Frame.Definition() &&
+			sameExpr(x.Function, y.Function)
 	case *plan.Subquery:
 		return a == b
 	default:
 		return false
 	}
+}
+
+// samePython reports whether two functions, apart from their arguments, are one;
+// nil is equal to nil.
+func samePython(a, b *plan.PythonUDF) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Deterministic && a.Name == b.Name && bytes.Equal(a.Command, b.Command)
 }
 
 func volatile(c *plan.Call) bool {

@@ -156,8 +156,8 @@ func holds(t plan.Type, kind plan.Kind) bool {
 	return false
 }
 
-// setColumns are the result's columns: the first input's names, nullable where
-// a row of the result can be NULL.
+// setColumns are the result's columns: the first input's names and event times,
+// nullable where a row of the result can be NULL.
 func (r *resolver) setColumns(n *plan.SetOp) []*plan.Attribute {
 	first := n.Inputs[0].Output()
 	out := make([]*plan.Attribute, len(first))
@@ -170,9 +170,6 @@ func (r *resolver) setColumns(n *plan.SetOp) []*plan.Attribute {
 			case plan.Union:
 				b.Null = b.Null || other.Null
 				b.Of = mergedNulls(b.Of, other.Of)
-				if b.EventTime == nil {
-					b.EventTime = other.EventTime
-				}
 			case plan.Intersect:
 				b.Null = b.Null && other.Null
 			}

@@ -28,6 +28,7 @@ func (r *resolver) sort(n *plan.Sort) (plan.Node, error) {
 
 func (r *resolver) orders(x *exprs, list []*plan.SortOrder) ([]*plan.SortOrder, *lifted, error) {
 	lift := r.lift(x)
+	x.sorting = true
 	if all := orderByAll(x, list); all != nil {
 		return all, lift, nil
 	}
@@ -64,13 +65,18 @@ func (r *resolver) orderKey(x *exprs, lift *lifted, e plan.Expr) (plan.Expr, err
 	return key, r.orderable(key)
 }
 
-// unresolvedInSort: to a Sort a name that fits several columns is one that fits
-// none.
+func isAmbiguous(err error) bool {
+	e, ok := err.(*plan.Error)
+	return ok && e.Condition == "AMBIGUOUS_REFERENCE"
+}
+
+// unresolvedInSort: to a Sort a name that fits several columns, there and below,
+// is one that fits none.
 func (x *exprs) unresolvedInSort(e plan.Expr, err error) error {
-	found, ok := err.(*plan.Error)
-	if !ok || found.Condition != "AMBIGUOUS_REFERENCE" {
+	if !isAmbiguous(err) {
 		return err
 	}
+	found := err.(*plan.Error)
 	plan.Walk(e, func(p plan.Expr) bool {
 		a, ok := p.(*plan.UnresolvedAttribute)
 		if ok && a.PlanID == nil && plan.QuoteParts(a.Parts) == found.Args["name"] {
@@ -150,9 +156,7 @@ func (r *resolver) notForOperator(operator string, e plan.Expr) error {
 	if invalid == nil {
 		return nil
 	}
-	return plan.AnalysisError("UNSUPPORTED_EXPR_FOR_OPERATOR",
-		fmt.Sprintf("%s cannot be computed by %s.", r.sqlText(invalid), operator),
-		"operator", operator, "invalidExprSqls", r.sqlExpr(invalid))
+	return r.notComputedBy(operator, invalid)
 }
 
 func (r *resolver) limit(n *plan.Limit) (plan.Node, error) {

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -41,8 +42,14 @@ func CheckBatch(n plan.Node) error {
 		return refused("Queries with streaming sources must be executed with writeStream.start().")
 	}
 	return firstError(n, func(m plan.Node) error {
-		if d, ok := m.(*plan.Dedup); ok && d.WithinWatermark {
-			return refused("dropDuplicatesWithinWatermark is not supported with batch DataFrames/DataSets")
+		switch d := m.(type) {
+		case *plan.Dedup:
+			if d.WithinWatermark {
+				return refused("dropDuplicatesWithinWatermark is not supported with batch DataFrames/DataSets")
+			}
+		case *plan.StatePython:
+			return plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_3176",
+				"applyInPandasWithState is unsupported in batch query. Use applyInPandas instead.")
 		}
 		return nil
 	})
@@ -55,13 +62,22 @@ func CheckStreaming(n plan.Node, mode plan.OutputMode) error {
 	if !plan.Streaming(n) {
 		return refused("Queries without streaming sources cannot be executed with writeStream.start()")
 	}
-	if err := checkChained(n, mode); err != nil {
-		return err
+	functions := statePythons(n)
+	if len(functions) > 1 {
+		return refused("Multiple applyInPandasWithStates are not supported on a streaming DataFrames/Datasets")
 	}
 	if err := checkMode(n, mode); err != nil {
 		return err
 	}
-	return firstError(n, func(m plan.Node) error { return checkOperator(m, mode) })
+	for _, f := range functions {
+		if err := checkStatePython(f, len(aggregations(n)) > 0, mode); err != nil {
+			return err
+		}
+	}
+	if err := firstError(n, func(m plan.Node) error { return checkOperator(m, mode) }); err != nil {
+		return err
+	}
+	return checkChained(n, mode)
 }
 
 // firstError walks a tree from the leaves up.
@@ -101,18 +117,30 @@ func checkChained(n plan.Node, mode plan.OutputMode) error {
 
 func stateful(n plan.Node) bool {
 	switch m := n.(type) {
-	case *plan.Aggregate, *plan.Dedup:
+	case *plan.Aggregate:
 		return plan.Streaming(n)
+	case *plan.Dedup:
+		// Without event time in its key it does not ask how late a row is.
+		return plan.Streaming(n) &&
+			(m.WithinWatermark || slices.ContainsFunc(m.Keys, (*plan.Attribute).IsEventTime))
 	case *plan.Join:
 		return plan.Streaming(m.Left) && plan.Streaming(m.Right)
+	case *plan.StatePython:
+		return plan.Streaming(n)
 	default:
 		return false
 	}
 }
 
 func emitsLate(n plan.Node, mode plan.OutputMode) bool {
-	_, ok := n.(*plan.Aggregate)
-	return ok && mode != plan.AppendMode && plan.Streaming(n)
+	switch m := n.(type) {
+	case *plan.Aggregate:
+		return mode != plan.AppendMode && plan.Streaming(n)
+	case *plan.StatePython:
+		return m.Timeout == plan.EventTimeTimeout && plan.Streaming(n)
+	default:
+		return false
+	}
 }
 
 func checkMode(n plan.Node, mode plan.OutputMode) error {
@@ -131,19 +159,16 @@ func checkMode(n plan.Node, mode plan.OutputMode) error {
 
 func groupsByEventTime(n *plan.Aggregate) bool {
 	for _, g := range n.Group {
-		if a, ok := g.(*plan.Attribute); ok && a.EventTime != nil {
+		if a, ok := g.(*plan.Attribute); ok && a.IsEventTime() {
 			return true
 		}
 	}
 	return false
 }
 
-// SessionWindowMark is in the metadata of a column of session windows.
-const SessionWindowMark = `"spark.sessionWindow":true`
-
 func groupsBySession(n *plan.Aggregate) bool {
 	for _, g := range n.Group {
-		if a, ok := g.(*plan.Attribute); ok && strings.Contains(a.Metadata, SessionWindowMark) {
+		if a, ok := g.(*plan.Attribute); ok && a.IsSession() {
 			return true
 		}
 	}
@@ -153,7 +178,7 @@ func groupsBySession(n *plan.Aggregate) bool {
 // checkOperator refuses single operators over streams.
 func checkOperator(n plan.Node, mode plan.OutputMode) error {
 	if !plan.Streaming(n) {
-		return nil
+		return checkExpressions(n) // which Spark asks of every node
 	}
 	switch m := n.(type) {
 	case *plan.Aggregate:
@@ -166,6 +191,8 @@ func checkOperator(n plan.Node, mode plan.OutputMode) error {
 		return checkSetOp(m)
 	case *plan.Limit:
 		return checkLimit(m, mode)
+	case *plan.Window:
+		return windowOnStream(m)
 	case *plan.Sort:
 		if mode != plan.CompleteMode || len(aggregations(m)) == 0 {
 			return refused("Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated " +
@@ -189,17 +216,9 @@ func checkAggregate(n *plan.Aggregate) error {
 }
 
 func checkDedup(n *plan.Dedup) error {
-	if n.WithinWatermark {
-		for _, a := range n.Input.Output() {
-			if a.EventTime != nil {
-				return nil
-			}
-		}
+	if n.WithinWatermark && !hasEventTime(n.Input) {
 		return refused("dropDuplicatesWithinWatermark is not supported on streaming DataFrames/DataSets " +
 			"without watermark")
-	}
-	if len(aggregations(n.Input)) > 0 {
-		return refused("dropDuplicates is not supported after aggregation on a streaming DataFrame/Dataset")
 	}
 	return nil
 }

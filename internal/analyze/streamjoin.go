@@ -10,9 +10,10 @@ import (
 func checkJoin(n *plan.Join, mode plan.OutputMode) error {
 	left, right := plan.Streaming(n.Left), plan.Streaming(n.Right)
 	both := left && right
-	if both && mode != plan.AppendMode && n.Kind != plan.InnerJoin && n.Kind != plan.CrossJoin {
-		return refused("%s join between two streaming DataFrames/Datasets is not supported in %s output mode, "+
-			"only in Append output mode", n.Kind, mode)
+	if both {
+		if err := checkJoinMode(n.Kind, mode); err != nil {
+			return err
+		}
 	}
 	switch n.Kind {
 	case plan.FullJoin:
@@ -48,6 +49,21 @@ func checkJoin(n *plan.Join, mode plan.OutputMode) error {
 			n.Kind)
 	}
 	return nil
+}
+
+// checkJoinMode refuses the output modes that a join of two streams cannot have:
+// an unmatched row is told once, and no join is told as a whole.
+func checkJoinMode(kind plan.JoinType, mode plan.OutputMode) error {
+	matchesOnly := kind == plan.InnerJoin || kind == plan.CrossJoin || kind == plan.SemiJoin
+	if kind == plan.AntiJoin || mode == plan.AppendMode || matchesOnly && mode == plan.UpdateMode {
+		return nil // an anti join never can be, whatever the mode
+	}
+	only := "Append output mode"
+	if matchesOnly {
+		only = "Append and Update output modes"
+	}
+	return refused("%s join between two streaming DataFrames/Datasets is not supported in %s output mode, "+
+		"only in %s", kind, mode, only)
 }
 
 // bounded reports whether the state of an outer join of two streams can ever be

@@ -13,6 +13,10 @@ func (x *exprs) subquery(n *plan.Subquery) (plan.Expr, error) {
 	if n.Plan == nil {
 		return nil, plan.Unsupported("a DataFrame subquery sent without its plan").At(n.Origin)
 	}
+	if x.lambda != nil {
+		return nil, plan.AnalysisError("UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.HIGHER_ORDER_FUNCTION",
+			"a subquery stands in a lambda.")
+	}
 	values, err := x.all(n.Values)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
 )
 
 func (r *resolver) withColumns(n *plan.WithColumns) (plan.Node, error) {
@@ -177,13 +178,17 @@ func (r *resolver) fillNA(n *plan.FillNA) (plan.Node, error) {
 	s := newScope(in.Output(), r.CaseSensitive)
 	values := map[plan.ExprID]*plan.Literal{}
 	for i, name := range n.Columns {
-		attrs, err := r.fieldNamed(s, name)
+		e, err := r.naColumn(in, s, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range attrs {
+		a, ok := e.(*plan.Attribute)
+		switch {
+		case ok:
 			values[a.ID] = n.Values[min(i, len(n.Values)-1)]
-		}
+		case len(n.Values) > 1:
+			return nil, nestedReplacement(name)
+		} // Spark leaves a field of a struct as it is when one value is for all.
 	}
 	list := make([]plan.Expr, len(s.attrs))
 	for i, a := range s.attrs {
@@ -202,29 +207,39 @@ func (r *resolver) fillNA(n *plan.FillNA) (plan.Node, error) {
 	return plan.NewProject(in, list...), nil
 }
 
-// fieldNamed finds the columns of a name for the functions of df.na, which
-// propose names in the order of the schema.
-func (r *resolver) fieldNamed(s *scope, name string) ([]*plan.Attribute, error) {
-	if attrs := s.named(name); len(attrs) == 1 {
-		return attrs, nil
+// naColumn finds the column or the field of a struct that a function of df.na
+// names. Unknown names are answered with all columns in the order of the schema.
+func (r *resolver) naColumn(in plan.Node, s *scope, name string) (plan.Expr, error) {
+	parts, err := sql.ParseColumn(name)
+	if err != nil {
+		return nil, err
 	}
-	parts := strings.Split(name, ".")
 	found, fields := s.find(parts)
 	switch {
 	case len(found) > 1:
 		return nil, ambiguous(parts, found, nil)
 	case len(found) == 1 && len(fields) == 0:
-		return found, nil
+		return found[0], nil
+	case len(found) == 1:
+		return r.over("df.na", in).fieldsOf(found[0], fields, nil, false)
 	}
 	names := make([]string, len(s.attrs))
 	for i, a := range s.attrs {
 		names[i] = plan.Quote(a.Name)
 	}
-	err := unresolvedColumn(parts, s.attrs, nil)
-	if _, ok := err.Args["proposal"]; ok {
-		err.Args["proposal"] = strings.Join(names, ", ")
+	unknown := unresolvedColumn(parts, s.attrs, nil)
+	if _, ok := unknown.Args["proposal"]; ok {
+		unknown.Args["proposal"] = strings.Join(names, ", ")
 	}
-	return nil, err
+	return nil, unknown
+}
+
+// nestedReplacement refuses values for single fields.
+func nestedReplacement(name string) *plan.Error {
+	parts, _ := sql.ParseColumn(name)
+	shown := plan.QuoteParts(parts)
+	return plan.NewError(plan.ClassUnsupported, "UNSUPPORTED_FEATURE.REPLACE_NESTED_COLUMN",
+		"Values of single fields of a struct, such as "+shown+", cannot be replaced.", "colName", shown)
 }
 
 // fills reports whether a value of a type replaces NULLs of another.
@@ -259,21 +274,79 @@ func (r *resolver) filled(a *plan.Attribute, v *plan.Literal) (plan.Expr, error)
 	return &plan.Alias{Child: e, Names: []string{a.Name}, ID: r.IDs.Next()}, nil
 }
 
+// replaceNA is df.replace: CASE column WHEN old THEN new … ELSE column END in the
+// columns of the kind of the old values.
+func (r *resolver) replaceNA(n *plan.ReplaceNA) (plan.Node, error) {
+	in, err := r.node(n.Input)
+	if err != nil || len(n.From) == 0 {
+		return in, err
+	}
+	s := newScope(in.Output(), r.CaseSensitive)
+	named := map[plan.ExprID]bool{}
+	for _, name := range n.Columns {
+		e, err := r.naColumn(in, s, name)
+		if err != nil {
+			return nil, err
+		}
+		a, ok := e.(*plan.Attribute)
+		if !ok {
+			return nil, nestedReplacement(name)
+		}
+		// As in Spark, a name in other letters finds the column and changes nothing.
+		parts, _ := sql.ParseColumn(name)
+		named[a.ID] = named[a.ID] || a.Name == parts[len(parts)-1]
+	}
+	list := make([]plan.Expr, len(s.attrs))
+	for i, a := range s.attrs {
+		list[i] = a
+		if len(n.Columns) > 0 && !named[a.ID] || !fills(n.From[0].Of, a.Of) {
+			continue
+		}
+		if list[i], err = r.replaced(a, n); err != nil {
+			return nil, err
+		}
+	}
+	return plan.NewProject(in, list...), nil
+}
+
+func (r *resolver) replaced(a *plan.Attribute, n *plan.ReplaceNA) (plan.Expr, error) {
+	// Spark sends all numbers through DOUBLE.
+	plain := func(l *plan.Literal) plan.Expr {
+		if l.Value != nil && l.Of.IsNumeric() {
+			return r.implicitly(l, plan.Double)
+		}
+		return l
+	}
+	var args []plan.Expr
+	for i, from := range n.From {
+		is, err := r.bind("==", a, plain(from))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, is, r.implicitly(plain(n.To[i]), a.Of))
+	}
+	e, err := r.bind("when", append(args, a)...)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Alias{Child: e, Names: []string{a.Name}, ID: r.IDs.Next()}, nil
+}
+
 func (r *resolver) dropNA(n *plan.DropNA) (plan.Node, error) {
 	in, err := r.node(n.Input)
 	if err != nil {
 		return nil, err
 	}
 	s := newScope(in.Output(), r.CaseSensitive)
-	columns := s.attrs
+	columns := attributeExprs(s.attrs)
 	if len(n.Columns) > 0 {
 		columns = nil
 		for _, name := range n.Columns {
-			attrs, err := r.fieldNamed(s, name)
+			e, err := r.naColumn(in, s, name)
 			if err != nil {
 				return nil, err
 			}
-			columns = append(columns, attrs...)
+			columns = append(columns, e)
 		}
 	}
 	least := n.MinNonNulls
@@ -289,7 +362,7 @@ func (r *resolver) dropNA(n *plan.DropNA) (plan.Node, error) {
 
 // enough holds for rows with at least n values among columns that are neither
 // NULL nor NaN.
-func (r *resolver) enough(columns []*plan.Attribute, n int) (plan.Expr, error) {
+func (r *resolver) enough(columns []plan.Expr, n int) (plan.Expr, error) {
 	var cond, count plan.Expr
 	for _, a := range columns {
 		there, err := r.present(a)
@@ -321,9 +394,9 @@ func (r *resolver) enough(columns []*plan.Attribute, n int) (plan.Expr, error) {
 	}
 }
 
-func (r *resolver) present(a *plan.Attribute) (plan.Expr, error) {
+func (r *resolver) present(a plan.Expr) (plan.Expr, error) {
 	there, err := r.bind("isnotnull", a)
-	if err != nil || !isFloat(a.Of) {
+	if err != nil || !isFloat(a.Type()) {
 		return there, err
 	}
 	nan, err := r.isNaN(a)
@@ -340,9 +413,9 @@ func (r *resolver) present(a *plan.Attribute) (plan.Expr, error) {
 func isFloat(t plan.Type) bool { return t.Kind == plan.KindDouble || t.Kind == plan.KindFloat }
 
 // isNaN compares with NaN, which equals itself in SQL.
-func (r *resolver) isNaN(a *plan.Attribute) (plan.Expr, error) {
+func (r *resolver) isNaN(a plan.Expr) (plan.Expr, error) {
 	nan := plan.Lit(math.NaN(), plan.Double)
-	if a.Of.Kind == plan.KindFloat {
+	if a.Type().Kind == plan.KindFloat {
 		nan = plan.Lit(float32(math.NaN()), plan.Float)
 	}
 	return r.bind("=", a, nan)

@@ -85,6 +85,10 @@ func expressions(n plan.Node) []plan.Expr {
 		for _, o := range n.Orders {
 			out = append(out, o)
 		}
+	case *plan.Window:
+		for _, a := range n.Exprs {
+			out = append(out, a)
+		}
 	case *plan.Generate:
 		out = []plan.Expr{n.Generator}
 	case *plan.Repartition:

@@ -293,6 +293,11 @@ func (s *Store) finishSchemaDrop(en *entry) error {
 	if err := s.fs.RemoveAll(dir); err != nil {
 		return err
 	}
+	// Directories of tables and volumes that are not empty hold what somebody put
+	// there, so they stay.
+	for _, kind := range []string{"warehouse", "volumes"} {
+		_ = s.fs.Remove(path.Join(s.dir, kind, escape(en.schema.Catalog), escape(en.schema.Name)))
+	}
 	return s.fs.SyncDir(s.catalogDir(en.schema.Catalog))
 }
 

@@ -113,7 +113,8 @@ func TestErrorsNameWhatIsMissingOrInTheWay(t *testing.T) {
 		{"table twice", s.CreateTable(Table{ID: id("default", "T")}), "TABLE_OR_VIEW_ALREADY_EXISTS 42P07"},
 		{"volume twice", s.CreateVolume(Volume{ID: id("default", "V")}), "VOLUME_ALREADY_EXISTS 42710"},
 		{"catalog twice", s.CreateCatalog("MAIN", ""), "CATALOG_ALREADY_EXISTS 42710"},
-		{"schema in use", s.DropSchema("main", "default", false), "SCHEMA_NOT_EMPTY 2BP01"},
+		{"default schema of main", s.DropSchema("main", "default", true),
+			"UNSUPPORTED_FEATURE.DROP_DATABASE 0A000"},
 		{"default schema", s.DropSchema("spark_catalog", "default", true),
 			"UNSUPPORTED_FEATURE.DROP_DATABASE 0A000"},
 	} {
@@ -131,19 +132,44 @@ func TestDropsKeepExternalFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ext := Table{ID: id("default", "t"), Format: "parquet", Location: "/ext/t", External: true}
+	if err := s.CreateSchema(Schema{Catalog: "main", Name: "ext"}); err != nil {
+		t.Fatal(err)
+	}
+	ext := Table{ID: id("ext", "t"), Format: "parquet", Location: "/ext/t", External: true}
 	if err := s.CreateTable(ext); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CreateVolume(Volume{ID: id("default", "v"), Location: "/ext/v"}); err != nil {
+	if err := s.CreateVolume(Volume{ID: id("ext", "v"), Location: "/ext/v"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DropSchema("main", "default", true); err != nil {
+	if err := s.DropSchema("main", "ext", true); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range []string{"/ext/t", "/ext/v"} {
 		if _, err := fsys.Stat(d); err != nil {
 			t.Errorf("%s went with the schema: %v", d, err)
+		}
+	}
+}
+
+func TestDroppedSchemasLeaveNoDirectories(t *testing.T) {
+	fsys := vfs.NewMemory()
+	s := open(t, fsys)
+	if err := s.CreateSchema(Schema{Catalog: "main", Name: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := table(s, fsys, id("a", "t")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CreateVolume(Volume{ID: id("a", "v")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.DropSchema("main", "a", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"catalog", "warehouse", "volumes"} {
+		if _, err := fsys.Stat("/data/" + kind + "/main/a"); !vfs.NotFound(err) {
+			t.Errorf("%s: the directory of the schema is still there: %v", kind, err)
 		}
 	}
 }

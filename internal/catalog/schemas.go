@@ -172,9 +172,10 @@ func (s *Store) DropSchema(catalog, name string, cascade bool) error {
 	if err != nil {
 		return err
 	}
-	if fold(catalog) == SparkCatalog && en.schema.Name == DefaultSchema {
+	if en.schema.Name == DefaultSchema {
+		name := plan.QuoteParts([]string{fold(catalog), DefaultSchema})
 		return plan.AnalysisError("UNSUPPORTED_FEATURE.DROP_DATABASE",
-			"The default schema of spark_catalog cannot be dropped.", "database", plan.Quote(DefaultSchema))
+			"The default schema "+name+" cannot be dropped.", "database", name)
 	}
 	if len(en.tables)+len(en.volumes) > 0 && !cascade {
 		return schemaNotEmpty(fold(catalog), en.schema.Name)

@@ -1,6 +1,7 @@
 package chunk
 
 import (
+	"math"
 	"unsafe"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -52,6 +53,10 @@ func (v *Vector) AppendRange(src *Vector, from, to int) {
 		for _, end := range src.Offsets[from+1 : to+1] {
 			v.Offsets = append(v.Offsets, end+shift)
 		}
+	case v.Type.Kind == plan.KindStruct:
+		for k, kid := range v.Kids {
+			kid.AppendRange(src.Kids[k], from, to)
+		}
 	default:
 		for i := from; i < to; i++ {
 			v.AppendFrom(src, i)
@@ -90,9 +95,43 @@ func Gather[R Row](v *Vector, rows []R) *Vector {
 	case 16:
 		return gatherFixed[Dec](v, rows)
 	}
+	if v.Type.Kind == plan.KindStruct {
+		return gatherStruct(v, rows)
+	}
 	out := New(v.Type, len(rows))
 	for _, r := range rows {
 		out.AppendFrom(v, int(r))
+	}
+	return out
+}
+
+// GatherMany is Gather for rows that may occur many times: what comes out can be
+// much longer than v, and longer than offsets of 32 bits can tell. operator is
+// who asks, for the error.
+func GatherMany(operator string, v *Vector, rows []int32) (*Vector, error) {
+	if Width(v.Type) == 0 && SizeOf(v)*int64(len(rows)) > math.MaxInt32 {
+		n := int64(0)
+		for _, i := range rows {
+			if i >= 0 {
+				n += SizeOfRow(v, int(i))
+			}
+		}
+		if n > math.MaxInt32 {
+			return nil, TooLong(operator, n)
+		}
+	}
+	return Gather(v, rows), nil
+}
+
+func gatherStruct[R Row](v *Vector, rows []R) *Vector {
+	out := &Vector{Type: v.Type, Len: len(rows)}
+	for _, k := range v.Kids {
+		out.Kids = append(out.Kids, Gather(k, rows))
+	}
+	for i, r := range rows {
+		if r < 0 || !v.Valid.Get(int(r)) {
+			out.SetNull(i)
+		}
 	}
 	return out
 }

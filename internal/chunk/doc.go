@@ -18,5 +18,8 @@
 //	CH4  Struct children have their own validity; a NULL struct's children may
 //	     hold anything.
 //
+// A Budget is the memory that a query may hold; operators, functions and state
+// take from one.
+//
 // There are no clocks, files, locks or goroutines here.
 package chunk

@@ -129,7 +129,8 @@ func aligned(n int) []byte {
 }
 
 // Values is the values of a fixed-width vector as a Go slice that shares its
-// memory. T must be the type that Fixed names for the vector's kind.
+// memory. T must be the type that Fixed names for the vector's kind; code that
+// only moves values may take any type of that width.
 func Values[T Fixed](v *Vector) []T {
 	if v.Len == 0 {
 		return nil
@@ -215,6 +216,13 @@ func (v *Vector) added() {
 	}
 }
 
+// AppendRaw adds a value to a fixed-width vector, as the bytes of its Width.
+func (v *Vector) AppendRaw(b []byte) {
+	v.reserve(len(b))
+	v.Data = append(v.Data, b...)
+	v.added()
+}
+
 // AppendBytes adds a value to a string or binary vector.
 func (v *Vector) AppendBytes(b []byte) {
 	v.Data = append(v.Data, b...)
@@ -286,4 +294,11 @@ func (v *Vector) Slice(from, to int) *Vector {
 		}
 	}
 	return s
+}
+
+// Field is child k of a struct, NULL where the struct is.
+func (v *Vector) Field(k int) *Vector {
+	f := *v.Kids[k]
+	f.Valid = f.Valid.And(v.Valid, v.Len)
+	return &f
 }

@@ -34,6 +34,10 @@ type CSVOptions struct {
 
 	DateFormat, TimestampFormat, TimestampNTZFormat string
 	Zone                                            *time.Location // default UTC
+
+	// Function is the behaviour of to_csv: nested values are written, and rows
+	// have no line end.
+	Function bool
 }
 
 // CSVOptionsOf reads writer options. Unknown ones are ignored.
@@ -44,11 +48,7 @@ func CSVOptionsOf(from plan.Options, zone *time.Location) (CSVOptions, error) {
 		Quote: `"`, DateFormat: text.get("dateFormat"), TimestampFormat: text.get("timestampFormat"),
 		TimestampNTZFormat: text.get("timestampNTZFormat"),
 	}
-	o.Sep = text.get("sep")
-	if o.Sep == "" {
-		o.Sep = text.get("delimiter")
-	}
-	o.Sep = unescapeSep(o.Sep)
+	o.Sep = string(text.separator())
 	if v, ok := from.Get("emptyValue"); ok {
 		o.EmptyValue = v
 	}
@@ -77,15 +77,43 @@ func (r *optionReader) char(name string) byte {
 	case v == "":
 		return 0
 	case len(v) > 1 && r.err == nil:
-		r.err = &plan.Error{Class: plan.ClassRuntime, Msg: name + " cannot be more than one character"}
+		r.err = plan.NewError(plan.ClassIllegal, "OPTION_VALUE_EXCEEDS_ONE_CHARACTER",
+			"The option "+name+" is one ASCII character, and "+v+" is not.", "name", name, "value", v)
 	}
 	return v[0]
 }
 
-// unescapeSep reads the escapes that Spark allows in a separator.
-func unescapeSep(s string) string {
-	return strings.NewReplacer(`\t`, "\t", `\r`, "\r", `\b`, "\b", `\f`, "\f", `\"`, `"`, `\'`, "'",
-		`\\`, `\`, `\u0000`, "\x00").Replace(s)
+// separatorEscapes are what a separator may be written as.
+var separatorEscapes = map[byte]byte{
+	't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\',
+}
+
+// csvSeparator reads the text of a separator.
+func csvSeparator(text string) (string, error) {
+	if text == "" {
+		return ",", delimiterError("EMPTY_STRING", "it is empty", "")
+	}
+	var sep []byte
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			sep = append(sep, text[i])
+			continue
+		}
+		if i++; i == len(text) {
+			return ",", delimiterError("SINGLE_BACKSLASH", "a backslash ends it; write two for one", text)
+		}
+		c, ok := separatorEscapes[text[i]]
+		if !ok {
+			return ",", delimiterError("UNSUPPORTED_SPECIAL_CHARACTER", `there is no \`+text[i:i+1], `\`+text[i:i+1])
+		}
+		sep = append(sep, c)
+	}
+	return string(sep), nil
+}
+
+func delimiterError(condition, why, text string) *plan.Error {
+	return plan.NewError(plan.ClassIllegal, "INVALID_DELIMITER_VALUE."+condition,
+		"The separator of cells cannot be used: "+why+".", "str", text)
 }
 
 // CSVWriter prints rows as lines of CSV. It belongs to one goroutine.
@@ -102,7 +130,7 @@ type CSVWriter struct {
 // NewCSVWriter makes the writer of a schema.
 func NewCSVWriter(schema plan.Type, o CSVOptions) (*CSVWriter, error) {
 	for _, f := range schema.Fields {
-		if !csvWritable(f.Type) {
+		if !csvWritable(f.Type) && !o.Function {
 			return nil, plan.AnalysisError("UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
 				"CSV has no "+f.Type.SQL()+", the type of column "+f.Name+".", "columnName", plan.Quote(f.Name),
 				"columnType", `"`+f.Type.SQL()+`"`, "format", "CSV")
@@ -134,7 +162,7 @@ func NewCSVWriter(schema plan.Type, o CSVOptions) (*CSVWriter, error) {
 	if w.quoteEscape = o.QuoteEscape; w.quoteEscape == 0 && o.Escape != w.quote {
 		w.quoteEscape = o.Escape
 	}
-	w.style = TextStyle{Zone: values.zone, ExpDecimal: true}
+	w.style = TextStyle{Zone: values.zone, ExpDecimal: true, Bare: true}
 	return w, nil
 }
 
@@ -177,14 +205,12 @@ func (w *CSVWriter) AppendRow(dst []byte, cols []*chunk.Vector, i int) ([]byte, 
 		switch v.Type.Kind {
 		case plan.KindDate, plan.KindTimestamp, plan.KindTimestampNTZ:
 			w.cell = w.values.temporal(w.cell[:0], v, i)
-		case plan.KindBinary:
-			w.cell = appendHexBytes(w.cell[:0], v.Bytes(i))
 		default:
 			w.cell = w.style.AppendValue(w.cell[:0], v, i)
 		}
 		dst = w.appendCell(dst, textOf(w.cell), k == 0)
 	}
-	if len(dst) == start {
+	if len(dst) == start || w.opts.Function {
 		return dst, w.values.err
 	}
 	return append(dst, w.opts.LineSep...), w.values.err

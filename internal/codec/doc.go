@@ -1,8 +1,8 @@
 // Package codec turns values and rows into bytes and back.
 //
-// Four families live here: Java's and Spark's text of single values (numbers,
+// Five families live here: Java's and Spark's text of single values (numbers,
 // dates, timestamps, intervals, datetime patterns, nested values), JSON
-// records, Parquet files, and plain text and CSV lines with the compressions
+// records, CSV, Parquet files, and plain text with the compressions
 // they come in. Everything reads and writes columns of package chunk, typed by
 // plan.Type.
 //

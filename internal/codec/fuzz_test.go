@@ -173,3 +173,48 @@ func FuzzBinaryForms(f *testing.F) {
 		}
 	})
 }
+
+func FuzzCSVReader(f *testing.F) {
+	for _, s := range []string{
+		"1,a,1.5,2024-01-02 03:04:05\n", `"a""b",c,"d`, `"a"b,"c\"d",` + "\r\n", "#c\n\n ,\t\n", "\xef\xbb\xbfi,s\n1,x",
+		`"a` + "\n" + `b",1|x`, "\x00,\xff,\"", `\,\"`, `""a,b" c`, "i,s,d,x,t,b\n1,,NaN,1e3,x,y",
+	} {
+		f.Add([]byte(s))
+	}
+	schema := plan.Struct(plan.Col("i", plan.Int), plan.Col("s", plan.String), plan.Col("d", plan.Double),
+		plan.Col("x", plan.Decimal(10, 3)), plan.Col("t", plan.Timestamp), plan.Col("b", plan.Binary),
+		plan.Col("_corrupt_record", plan.String))
+	options := []plan.Options{
+		{}, {"mode": "DROPMALFORMED"}, {"mode": "FAILFAST"}, {"multiLine": "true"}, {"lineSep": ";"}, {"sep": "||"},
+		{"header": "true", "enforceSchema": "false"}, {"escape": `"`}, {"comment": "#", "quote": "'"}, {"maxColumns": "3"},
+		{"ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true", "maxCharsPerColumn": "5"},
+	}
+	for name := range quoteHandlings {
+		options = append(options, plan.Options{"unescapedQuoteHandling": name, "multiLine": "true"})
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, given := range options {
+			o, err := CSVReadOptionsOf(given, time.UTC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := NewCSVReader(schema, schema, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for c, err := range r.Read(bytes.NewReader(data)) {
+				if err != nil {
+					break
+				}
+				for _, v := range c.Cols {
+					check(t, v, c.Rows)
+				}
+			}
+			inference, err := NewCSVInference(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = inference.Read(bytes.NewReader(data))
+		}
+	})
+}

@@ -35,6 +35,9 @@ type JSONOptions struct {
 	Zone               *time.Location // default UTC
 	Now                int64          // µs since 1970, for times without a date
 
+	// Filters let rows be left out while a file is read.
+	Filters []RowFilter
+
 	// Function is the behaviour of from_json: the text is already decoded, an
 	// array is not a list of rows, and a string column prints numbers anew.
 	Function bool
@@ -135,6 +138,8 @@ type JSONReader struct {
 	corrupt int // its column, -1 without one
 	bound   *chunk.Chunk
 	record  chunk.Chunk // of AppendValue: the fields of its column
+
+	gate filterGate
 }
 
 // jsonDecoder decodes records into the vectors that its nodes are bound to.
@@ -143,6 +148,7 @@ type jsonDecoder struct {
 	root     *jsonNode
 	function bool // see anyText
 	zone     *Offsets
+	minute   minuteParser
 	now      int64
 
 	datePattern, stampPattern, ntzPattern *Pattern
@@ -178,13 +184,12 @@ func NewJSONReader(schema plan.Type, o JSONOptions) (*JSONReader, error) {
 	d.root = newJSONNode(schema)
 	if at, ok := d.root.byName[o.CorruptColumn]; ok && !o.isValue(schema) {
 		if !schema.Fields[at].Type.IsString() {
-			return nil, plan.AnalysisError("INVALID_CORRUPT_RECORD_TYPE",
-				"The column "+o.CorruptColumn+" for malformed records must be a nullable string.",
-				"columnName", plan.Quote(o.CorruptColumn), "actualType", `"`+schema.Fields[at].Type.SQL()+`"`)
+			return nil, corruptColumnError(schema.Fields[at])
 		}
 		r.corrupt = int(at)
 		d.root.drop(at)
 	}
+	r.watch(o.Filters)
 	return r, d.compilePatterns(o)
 }
 
@@ -246,8 +251,12 @@ func (r *JSONReader) Decode(record []byte, into *chunk.Chunk) error {
 		}
 	}
 	row := into.Rows
+	r.d.root.missed = 0
 	rows, bad := r.d.record(record, row, !r.opts.Function)
 	if bad == faultNone {
+		if r.gate.filters != nil {
+			r.gate.exempt(rows, r.d.root.missed)
+		}
 		if r.corrupt >= 0 {
 			for range rows {
 				into.Cols[r.corrupt].AppendNull()
@@ -289,9 +298,14 @@ func (r *JSONReader) malformed(record []byte, into *chunk.Chunk, rows int, fault
 		}
 		return err
 	}
+	passed := r.d.root.missed // a wrong value counts as missing
 	if rows == 0 {
 		rows = 1
 		r.d.root.fill(row)
+		passed = 1<<maxRowFilters - 1
+	}
+	if r.gate.filters != nil {
+		r.gate.exempt(rows, passed)
 	}
 	if r.corrupt >= 0 {
 		for range rows {
@@ -333,8 +347,13 @@ var byteOrderMark = []byte("\ufeff")
 // record decodes a record into rows from number row on. With a fault, rows are
 // those that could be read in part.
 func (d *jsonDecoder) record(b []byte, row int, arrays bool) (rows int, fault jsonFault) {
-	d.b, d.depth = bytes.TrimPrefix(b, byteOrderMark), 0
-	i := d.space(0)
+	if d.b, d.depth = b, 0; len(b) > 0 && b[0] == byteOrderMark[0] {
+		d.b = bytes.TrimPrefix(b, byteOrderMark)
+	}
+	i := 0
+	if len(d.b) > 0 && d.b[0] != '{' {
+		i = d.space(0)
+	}
 	switch {
 	case i >= len(d.b):
 		return 0, faultNone
@@ -390,17 +409,7 @@ const maxRecordBytes = 1 << 30
 // Read reads a file of records to its end, in chunks of at most
 // chunk.MaxRows rows, each newly made.
 func (r *JSONReader) Read(src io.Reader) chunk.Rows {
-	return func(yield func(*chunk.Chunk, error) bool) {
-		out := newChunkWriter(r.schema, yield)
-		err := r.read(src, out)
-		switch {
-		case out.stopped:
-		case err != nil:
-			yield(nil, err)
-		default:
-			out.flush()
-		}
-	}
+	return r.gate.rows(r.schema, func(out *chunkWriter) error { return r.read(src, out) })
 }
 
 func (r *JSONReader) read(src io.Reader, out *chunkWriter) error {

@@ -34,6 +34,7 @@ func BenchmarkJSONDecode(b *testing.B) {
 	data := bids(20000)
 	for name, schema := range map[string]plan.Type{
 		"6of7": bidSchema(), "3of7": plan.Struct(bidSchema().Fields[:3]...),
+		"2of7": plan.Struct(bidSchema().Fields[1], bidSchema().Fields[5]),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -32,13 +33,41 @@ type jsonNode struct {
 	learnt []learntKey
 	index  int // column of a chunk, of fields of the record
 
+	watched uint8 // of a column: the filters about it
+	missed  uint8 // of the record: the filters about fields it did not have
+
 	// read decodes a value that is not null and begins at i.
 	read func(d *jsonDecoder, n *jsonNode, i int) (int, jsonResult)
 }
 
 type learntKey struct {
-	text  []byte // from the quote to the colon
-	field int32  // -1 for a key that nobody wants
+	// text is the key with what stands around it: from the comma, except for the
+	// first key, to the value.
+	text  []byte
+	field int32 // -1 for a key that nobody wants
+	// A text of up to 16 bytes is compared as two words, its first and its last
+	// eight bytes; of a shorter one mask picks what counts.
+	head, tail, mask uint64
+	tailAt           int
+}
+
+// set remembers a text.
+func (l *learntKey) set(text []byte, field int32) {
+	l.text, l.field = append(l.text[:0], text...), field
+	l.tailAt, l.mask = max(0, len(text)-8), 1<<(8*min(len(text), 8))-1
+	padded := append(make([]byte, 0, len(text)+8), text...)[:len(text)+8]
+	l.head = binary.LittleEndian.Uint64(padded) & l.mask
+	l.tail = binary.LittleEndian.Uint64(padded[l.tailAt:]) & l.mask
+}
+
+// at reports whether the text stands at the beginning of b.
+func (l *learntKey) at(b []byte) bool {
+	if l.tailAt > 8 || len(b) < l.tailAt+8 {
+		return bytes.HasPrefix(b, l.text)
+	}
+	head := binary.LittleEndian.Uint64(b) ^ l.head
+	tail := binary.LittleEndian.Uint64(b[l.tailAt:]) ^ l.tail
+	return (head|tail)&l.mask == 0
 }
 
 // maxLearntKeys bounds what a node remembers.
@@ -133,7 +162,9 @@ func (d *jsonDecoder) object(n *jsonNode, i, row int) (int, jsonResult) {
 		return -1, jsonWrong
 	}
 	result := jsonWhole
-	i = d.space(i + 1)
+	if i++; i >= len(d.b) || d.b[i] != '"' {
+		i = d.space(i)
+	}
 	if i < len(d.b) && d.b[i] == '}' {
 		d.depth--
 		n.fill(row)
@@ -141,37 +172,37 @@ func (d *jsonDecoder) object(n *jsonNode, i, row int) (int, jsonResult) {
 	}
 	for k := 0; ; k++ {
 		field := int32(-1)
-		if k < len(n.learnt) && bytes.HasPrefix(d.b[i:], n.learnt[k].text) {
+		if k < len(n.learnt) && n.learnt[k].at(d.b[i:]) {
 			field = n.learnt[k].field
 			i += len(n.learnt[k].text)
 		} else if field, i = d.learn(n, i, k); i < 0 {
 			return -1, jsonWrong
 		}
 		if field < 0 {
-			i = d.skip(d.space(i))
+			if i < len(d.b) && (d.b[i] <= ' ' || d.comments) {
+				i = d.space(i)
+			}
+			i = d.skip(i)
 		} else {
 			var r jsonResult
-			i, r = d.field(n.fields[field], i, row)
-			if r != jsonWhole {
+			if i, r = d.field(n.fields[field], i, row); r != jsonWhole {
 				result = jsonPartial
 			}
 		}
 		if uint(i) < uint(len(d.b)) && d.b[i] == ',' {
-			// The next key usually follows at once.
-			if i++; i < len(d.b) && d.b[i] == '"' {
-				continue
-			}
-			i = d.space(i)
 			continue
 		}
 		if i < 0 {
 			return -1, jsonWrong
 		}
-		if i = d.space(i); i < len(d.b) && d.b[i] == '}' {
-			break
+		if i >= len(d.b) || d.b[i] != '}' {
+			i = d.space(i)
 		}
-		if i = d.comma(i); i < 0 {
+		if i >= len(d.b) || d.b[i] != ',' && d.b[i] != '}' {
 			return -1, jsonWrong
+		}
+		if d.b[i] == '}' {
+			break
 		}
 	}
 	d.depth--
@@ -184,16 +215,23 @@ func (n *jsonNode) fill(row int) {
 	for _, f := range n.fields {
 		if f.out.Len == row {
 			f.out.AppendNull()
+			n.missed |= f.watched
 		}
 	}
 }
 
-// learn reads a key the long way and remembers it as number k.
+// learn reads a key the long way, behind a comma unless it is the first, and
+// remembers it as number k.
 func (d *jsonDecoder) learn(n *jsonNode, i, k int) (field int32, next int) {
+	from := i
+	if k > 0 {
+		i = d.space(i + 1)
+	}
 	name, next := d.key(i)
 	if next < 0 {
 		return -1, -1
 	}
+	next = d.space(next)
 	field, ok := n.byName[string(name)]
 	if !ok {
 		field = -1
@@ -202,9 +240,7 @@ func (d *jsonDecoder) learn(n *jsonNode, i, k int) (field int32, next int) {
 		n.learnt = append(n.learnt, learntKey{})
 	}
 	if k < len(n.learnt) {
-		l := &n.learnt[k]
-		l.text = append(l.text[:0], d.b[i:next]...)
-		l.field = field
+		n.learnt[k].set(d.b[from:next], field)
 	}
 	return field, next
 }

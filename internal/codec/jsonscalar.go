@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -71,6 +72,11 @@ func (d *jsonDecoder) long(i int) (v int64, next int, whole bool) {
 		i++
 	}
 	first := i
+	if i+8 <= len(b) {
+		var n int
+		v, n = digits8(binary.LittleEndian.Uint64(b[i:]))
+		i += n
+	}
 	for i < len(b) && b[i]-'0' <= 9 {
 		v = v*10 + int64(b[i]-'0')
 		i++
@@ -84,6 +90,18 @@ func (d *jsonDecoder) long(i int) (v int64, next int, whole bool) {
 		v = -v
 	}
 	return v, i, true
+}
+
+// digits8 is the number that the digits at the start of eight bytes of text make,
+// and how many they are.
+func digits8(w uint64) (v int64, n int) {
+	n = digitsOf(w)
+	// The digits move to the end, with zeros before them; then pairs of neighbours
+	// are added, three times.
+	w = w << (64 - 8*n) & (lowBits * 0x0f)
+	w = (w*10 + w>>8) & 0x00ff00ff00ff00ff
+	w = (w*100 + w>>16) & 0x0000ffff0000ffff
+	return int64((w*10000 + w>>32) & 0xffffffff), n
 }
 
 func (d *jsonDecoder) longSlow(i int) (v int64, next int, whole bool) {
@@ -346,7 +364,16 @@ func (d *jsonDecoder) timestampNTZ(n *jsonNode, i int) (int, jsonResult) {
 	return next, jsonWhole
 }
 
+// parseDate reads a date, or days since 1970, which Spark 1.5 wrote.
 func (d *jsonDecoder) parseDate(text string) (int32, bool) {
+	if days, ok := d.calendarDate(text); ok || d.datePattern != nil && !d.fallback {
+		return days, ok
+	}
+	days, err := strconv.ParseInt(text, 10, 32)
+	return int32(days), err == nil
+}
+
+func (d *jsonDecoder) calendarDate(text string) (int32, bool) {
 	if text == "" {
 		return 0, false
 	}
@@ -358,12 +385,7 @@ func (d *jsonDecoder) parseDate(text string) (int32, bool) {
 	} else if days, ok := ParseDate(text); ok {
 		return days, true
 	}
-	if days, ok := ParseDate(strings.ReplaceAll(text, "GMT", "")); ok {
-		return days, true
-	}
-	// Spark 1.5 wrote days since 1970.
-	days, err := strconv.ParseInt(text, 10, 32)
-	return int32(days), err == nil
+	return ParseDate(strings.ReplaceAll(text, "GMT", ""))
 }
 
 func (d *jsonDecoder) parseTimestamp(text string) (int64, bool) {
@@ -375,6 +397,8 @@ func (d *jsonDecoder) parseTimestamp(text string) (int64, bool) {
 		if err == nil || !d.fallback {
 			return micros, err == nil
 		}
+	} else if micros, ok := d.minute.parse(text, d.zone); ok {
+		return micros, true
 	} else if micros, ok := ParseTimestamp(text, d.zone, d.now); ok {
 		return micros, true
 	}

@@ -34,7 +34,15 @@ type jsonScanner struct {
 	text  []byte // content of the last string with escapes
 }
 
+// space skips what may stand between tokens; mostly that is nothing.
 func (s *jsonScanner) space(i int) int {
+	if i < len(s.b) && s.b[i] > ' ' && s.b[i] != '/' {
+		return i
+	}
+	return s.spaces(i)
+}
+
+func (s *jsonScanner) spaces(i int) int {
 	b := s.b
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
@@ -74,23 +82,36 @@ const (
 // plain is the number of bytes from i on that stand for themselves in a string
 // and are ASCII: neither quote, backslash, control nor the high half.
 func plain(b []byte, i int, quote byte) int {
-	start := i
-	for ; i+8 <= len(b); i += 8 {
-		w := binary.LittleEndian.Uint64(b[i:])
-		q := w ^ lowBits*uint64(quote)
-		e := w ^ lowBits*'\\'
-		stop := (q - lowBits) & ^q
-		stop |= (e - lowBits) & ^e
-		stop |= w - lowBits*0x20
-		stop = (stop | w) & highBits
+	start, q := i, lowBits*uint64(quote)
+	for ; i+16 <= len(b); i += 16 {
+		stop := special(binary.LittleEndian.Uint64(b[i:]), q)
 		if stop != 0 {
 			return i - start + bits.TrailingZeros64(stop)/8
 		}
+		if stop = special(binary.LittleEndian.Uint64(b[i+8:]), q); stop != 0 {
+			return i + 8 - start + bits.TrailingZeros64(stop)/8
+		}
+	}
+	if i+8 <= len(b) {
+		if stop := special(binary.LittleEndian.Uint64(b[i:]), q); stop != 0 {
+			return i - start + bits.TrailingZeros64(stop)/8
+		}
+		i += 8
 	}
 	for i < len(b) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != quote && b[i] != '\\' {
 		i++
 	}
 	return i - start
+}
+
+// special has the lowest high bit set of the first byte of w that is not plain.
+// Behind that one, what it says is not to be relied on: a byte borrows from the
+// next.
+func special(w, quotes uint64) uint64 {
+	stop := (w ^ quotes) - lowBits
+	stop |= (w ^ lowBits*'\\') - lowBits
+	stop |= w - lowBits*' '
+	return (stop | w) & highBits
 }
 
 // str reads a string that begins with a quote at i. The content shares memory
@@ -342,15 +363,21 @@ func (s *jsonScanner) word(i int, word string) int {
 
 // skip reads any value.
 func (s *jsonScanner) skip(i int) int {
-	if i >= len(s.b) {
+	b := s.b
+	if i >= len(b) {
 		return -1
 	}
-	switch c := s.b[i]; c {
+	switch c := b[i]; c {
 	case '{':
 		return s.skipObject(i)
 	case '[':
 		return s.skipArray(i)
-	case '"', '\'':
+	case '"':
+		if end := i + 1 + plain(b, i+1, '"'); end < len(b) && b[end] == '"' {
+			return end + 1
+		}
+		return s.skipString(i)
+	case '\'':
 		return s.skipString(i)
 	case 't':
 		return s.word(i, "true")
@@ -361,9 +388,24 @@ func (s *jsonScanner) skip(i int) int {
 	case 'N', 'I':
 		return s.nonNumber(i)
 	default:
+		if c > '0' && i+8 < len(b) {
+			// Up to seven digits and a comma.
+			n := digitsOf(binary.LittleEndian.Uint64(b[i:]))
+			if n > 0 && n < 8 && b[i+n] == ',' {
+				return i + n
+			}
+		}
 		next, _ := s.number(i)
 		return next
 	}
+}
+
+// digitsOf is the number of digits at the start of eight bytes of text.
+func digitsOf(w uint64) int {
+	const zeros, high = lowBits * '0', lowBits * 0xf0
+	// A digit has the high half 3, and still has it with 6 added.
+	other := (w&high ^ zeros) | ((w+lowBits*6)&high ^ zeros)
+	return bits.TrailingZeros64(other) / 8
 }
 
 func (s *jsonScanner) skipString(i int) int {

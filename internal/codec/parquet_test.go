@@ -135,6 +135,18 @@ func TestParquetColumnsAreFoundByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	wide := plan.Struct(plan.Col("l", plan.Long))
+	file, _ = write(t, wide, ParquetOptions{}, chunk.FromRows(wide, []plan.Value{int64(1)}))
+	long, err := OpenParquet(bytes.NewReader(file), int64(len(file)), "the-file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, narrow := range []plan.Type{plan.Byte, plan.Short, plan.Int, plan.Double, plan.Decimal(10, 0)} {
+		_, err := chunk.Collect(long.Read(t.Context(), plan.Struct(plan.Col("l", narrow))))
+		if err == nil || !strings.Contains(err.Error(), "PARQUET_COLUMN_DATA_TYPE_MISMATCH") {
+			t.Errorf("a bigint read as %s: %v", narrow.Simple(), err)
+		}
+	}
 	_, err = chunk.Collect(f.Read(t.Context(), plan.Struct(plan.Col("b", plan.Int))))
 	if err == nil || !strings.Contains(err.Error(), "PARQUET_COLUMN_DATA_TYPE_MISMATCH") ||
 		!strings.Contains(err.Error(), "the-file") {

@@ -101,8 +101,9 @@ func widenColumn(v *chunk.Vector, want plan.Type) (*chunk.Vector, bool) {
 func widens(have, want plan.Type) bool {
 	switch {
 	case have.IsIntegral() && want.IsIntegral():
-		// Narrower ones too: Parquet stores tinyint and smallint as int32.
-		return true
+		// Narrower ones too, as Parquet stores tinyint and smallint as int32; but
+		// int64 stays what it is.
+		return have.Kind != plan.KindLong || want.Kind == plan.KindLong
 	case have.IsIntegral() && want.Kind == plan.KindDouble:
 		return have.Kind != plan.KindLong
 	case have.IsIntegral() && want.Kind == plan.KindDecimal:

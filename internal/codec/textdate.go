@@ -31,7 +31,7 @@ func Civil(days int64) (year, month, day int) {
 
 // Days is the day since 1970 of a date, and whether the date exists.
 func Days(year, month, day int) (int64, bool) {
-	if month < 1 || month > 12 || day < 1 || day > daysIn(year, month) {
+	if month < 1 || month > 12 || day < 1 || day > DaysIn(year, month) {
 		return 0, false
 	}
 	y, m := int64(year), int64(month)
@@ -48,7 +48,8 @@ func Days(year, month, day int) (int64, bool) {
 
 func isLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
 
-func daysIn(year, month int) int {
+// DaysIn is the number of days of a month.
+func DaysIn(year, month int) int {
 	switch month {
 	case 2:
 		if isLeap(year) {

@@ -67,6 +67,7 @@ type lineReader struct {
 	start, end int
 	searched   int // from start to here there is no separator
 	newline    int // where the next \n is, -1 when not looked for
+	carriage   int // where the next \r is or may be: there is none from start to here
 	done       bool
 }
 
@@ -117,18 +118,34 @@ func (l *lineReader) split() ([]byte, bool) {
 			l.newline = l.searched + i
 		}
 	}
-	if i := bytes.IndexByte(l.buf[l.start:l.newline], '\r'); i >= 0 && l.start+i+1 < l.end {
+	if at := l.carriageReturn(); at < l.newline && at+1 < l.end {
 		n := 1
-		if l.start+i+1 == l.newline {
+		if at+1 == l.newline {
 			n = 2
 		}
-		return l.take(l.start+i, n), true
+		return l.take(at, n), true
 	}
 	if l.newline == l.end {
 		l.searched, l.newline = l.end, -1
 		return nil, false
 	}
 	return l.take(l.newline, 1), true
+}
+
+// carriageReturn is where the next \r is, at or beyond the end without one. Most
+// files have none, so it is looked for in the whole buffer at once.
+func (l *lineReader) carriageReturn() int {
+	if l.carriage < l.start {
+		l.carriage = l.start
+	}
+	if l.carriage < l.newline && l.buf[l.carriage] != '\r' {
+		i := bytes.IndexByte(l.buf[l.carriage:l.end], '\r')
+		if i < 0 {
+			i = l.end - l.carriage
+		}
+		l.carriage += i
+	}
+	return l.carriage
 }
 
 // take cuts a line that ends at a separator of n bytes.
@@ -145,6 +162,7 @@ func (l *lineReader) fill() error {
 		copy(l.buf, l.buf[l.start:l.end])
 		l.end -= l.start
 		l.searched -= l.start
+		l.carriage -= l.start
 		l.start, l.newline = 0, -1
 	}
 	if l.end == len(l.buf) {

@@ -1,6 +1,10 @@
 package codec
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+	"unsafe"
+)
 
 // ParseDate reads a date as Spark casts it: [+-]yyyy[yyy][-[m]m[-[d]d]], with
 // anything behind a blank or a T after a whole date.
@@ -83,6 +87,16 @@ func ParseTimestamp(text string, zone *Offsets, now int64) (int64, bool) {
 // parsePlainTimestamp reads the usual form yyyy-MM-ddTHH:mm:ss[.f…][Z] of a
 // valid time, with a T or a blank, and says false to anything else.
 func parsePlainTimestamp(s string, zone *Offsets) (int64, bool) {
+	local, ok := plainSecond(s)
+	if !ok {
+		return 0, false
+	}
+	return withFraction(s, local, zone)
+}
+
+// plainSecond is the second, counted as if in UTC, that the first 19 characters
+// of a usual text say.
+func plainSecond(s string) (int64, bool) {
 	if len(s) < 19 || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != ' ' ||
 		s[13] != ':' || s[16] != ':' {
 		return 0, false
@@ -94,15 +108,21 @@ func parsePlainTimestamp(s string, zone *Offsets) (int64, bool) {
 	if year < 0 || !ok || uint(hour) > 23 || uint(minute) > 59 || uint(second) > 59 {
 		return 0, false
 	}
+	return days*secondsPerDay + int64(hour*3600+minute*60+second), true
+}
+
+// withFraction is a local time in seconds and what follows its text in s: [.f…][Z].
+func withFraction(s string, local int64, zone *Offsets) (int64, bool) {
 	micros, n := 0, 19
 	if len(s) > 19 && s[19] == '.' {
-		unit := microsPerSecond / 10
-		for n = 20; n < len(s) && s[n] >= '0' && s[n] <= '9'; n++ {
-			micros += int(s[n]-'0') * unit
-			unit /= 10
+		unit := microsPerSecond
+		for n = 20; n < len(s) && s[n]-'0' <= 9; n++ {
+			if unit > 1 { // digits beyond six are cut off
+				micros, unit = micros*10+int(s[n]-'0'), unit/10
+			}
 		}
+		micros *= unit
 	}
-	local := days*secondsPerDay + int64(hour*3600+minute*60+second)
 	switch {
 	case n == len(s):
 		local = zone.instant(local)
@@ -110,6 +130,30 @@ func parsePlainTimestamp(s string, zone *Offsets) (int64, bool) {
 		return 0, false
 	}
 	return local*microsPerSecond + int64(micros), true
+}
+
+// minuteParser is parsePlainTimestamp that remembers the last minute it read:
+// times of a stream are mostly of the same one.
+type minuteParser struct {
+	date, clock uint64 // its text, yyyy-MM-ddTHH:mm; 0 before the first
+	local       int64  // the second it begins with
+}
+
+func (p *minuteParser) parse(s string, zone *Offsets) (int64, bool) {
+	if len(s) < 19 || s[16] != ':' {
+		return 0, false
+	}
+	b := unsafe.Slice(unsafe.StringData(s), 16)
+	date, clock := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	second := int64(two(s, 17))
+	if date != p.date || clock != p.clock || uint64(second) > 59 {
+		local, ok := plainSecond(s)
+		if !ok {
+			return 0, false
+		}
+		p.date, p.clock, p.local = date, clock, local-second
+	}
+	return withFraction(s, p.local+second, zone)
 }
 
 // two is the number of two digits at i, very negative when they are none.

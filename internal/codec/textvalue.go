@@ -14,6 +14,10 @@ type TextStyle struct {
 	// casts have null (inside of a value) and the bytes themselves.
 	Pretty bool
 
+	// Bare is the form of values inside of cells of CSV: binary as in Pretty, and
+	// nothing for NULL.
+	Bare bool
+
 	// ExpDecimal lets small decimals have an exponent, as casts do when ANSI
 	// mode is off.
 	ExpDecimal bool
@@ -32,7 +36,7 @@ func (st *TextStyle) AppendValue(dst []byte, v *chunk.Vector, i int) []byte {
 	case plan.KindString, plan.KindChar, plan.KindVarChar:
 		return append(dst, v.Bytes(i)...)
 	case plan.KindBinary:
-		if st.Pretty {
+		if st.Pretty || st.Bare {
 			return appendHexBytes(dst, v.Bytes(i))
 		}
 		return append(dst, v.Bytes(i)...)
@@ -102,34 +106,43 @@ func (st *TextStyle) appendNested(dst []byte, v *chunk.Vector, i int) []byte {
 		dst = append(dst, '[')
 		from, to := v.Span(i)
 		for e := from; e < to; e++ {
-			if e > from {
-				dst = append(dst, ", "...)
-			}
-			dst = st.AppendValue(dst, v.Kids[0], e)
+			dst = st.appendPart(dst, v.Kids[0], e, partMark(e > from))
 		}
 		return append(dst, ']')
 	case plan.KindMap:
 		dst = append(dst, '{')
 		from, to := v.Span(i)
 		for e := from; e < to; e++ {
-			if e > from {
-				dst = append(dst, ", "...)
-			}
-			dst = st.AppendValue(dst, v.Kids[0], e)
-			dst = append(dst, " -> "...)
-			dst = st.AppendValue(dst, v.Kids[1], e)
+			dst = st.appendPart(dst, v.Kids[0], e, partMark(e > from))
+			dst = st.appendPart(dst, v.Kids[1], e, " ->")
 		}
 		return append(dst, '}')
 	default:
 		dst = append(dst, '{')
 		for k, kid := range v.Kids {
-			if k > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = st.AppendValue(dst, kid, i)
+			dst = st.appendPart(dst, kid, i, partMark(k > 0))
 		}
 		return append(dst, '}')
 	}
+}
+
+func partMark(more bool) string {
+	if more {
+		return ","
+	}
+	return ""
+}
+
+// appendPart writes a part of a nested value behind a mark.
+func (st *TextStyle) appendPart(dst []byte, v *chunk.Vector, i int, mark string) []byte {
+	dst = append(dst, mark...)
+	if st.Bare && v.IsNull(i) {
+		return dst
+	}
+	if mark != "" {
+		dst = append(dst, ' ')
+	}
+	return st.AppendValue(dst, v, i)
 }
 
 const hexDigits = "0123456789ABCDEF"

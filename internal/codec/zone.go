@@ -191,9 +191,12 @@ func (o *Offsets) load(second int64) {
 		o.from = from.Unix()
 	}
 	if !to.IsZero() {
+		o.to = to.Unix()
 		// On the last day of a leap year Go's bound lies in the past, because it
 		// counts 365 days to the next year; no clock changes on that day.
-		o.to = max(to.Unix(), second+3600)
+		if o.to <= second {
+			o.to = second + 3600
+		}
 	}
 }
 

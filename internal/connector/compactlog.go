@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,11 +25,21 @@ type compactLog struct {
 	delete   bool
 	now      func() time.Time
 	latest   int64 // the newest batch, -1 for none
+	// files are the log's files that exist, oldest batch first: a long log is
+	// not listed again for every batch.
+	files []logFile
 	// squeeze drops lines that a compaction need not keep; nil keeps all.
 	squeeze func(lines []string) ([]string, error)
 }
 
 const compactSuffix = ".compact"
+
+// logFile is a file of a log.
+type logFile struct {
+	batch   int64
+	name    string
+	mtimeMs int64
+}
 
 // compactBatch is the batch id of a log file's name.
 func compactBatch(name string) (id int64, compact, ok bool) {
@@ -58,7 +69,7 @@ func (l *compactLog) refresh(usual int64) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("list %s: %w", l.place.Dir, err)
 	}
-	l.latest = -1
+	l.latest, l.files = -1, nil
 	var compacted []int64
 	for _, info := range infos {
 		id, compact, ok := compactBatch(info.Name)
@@ -66,10 +77,12 @@ func (l *compactLog) refresh(usual int64) error {
 			continue
 		}
 		l.latest = max(l.latest, id)
+		l.files = append(l.files, logFile{id, info.Name, info.ModTime.UnixMilli()})
 		if compact {
 			compacted = append(compacted, id)
 		}
 	}
+	slices.SortFunc(l.files, func(a, b logFile) int { return cmp.Compare(a.batch, b.batch) })
 	slices.Sort(compacted)
 	switch n := len(compacted); n {
 	case 0:
@@ -160,10 +173,12 @@ func (l *compactLog) add(id int64, lines []string) error {
 			}
 		}
 	}
-	if err := writeLog(l.place.FS, l.path(id), lines); err != nil {
+	name := l.path(id)
+	if err := writeLog(l.place.FS, name, lines); err != nil {
 		return err
 	}
 	l.latest = id
+	l.files = append(l.files, logFile{id, path.Base(name), l.now().UnixMilli()})
 	return l.expire(id)
 }
 
@@ -177,19 +192,12 @@ func (l *compactLog) expire(id int64) error {
 	if keep < 0 {
 		return nil
 	}
-	infos, err := l.place.FS.List(l.place.Dir)
-	if err != nil {
-		return fmt.Errorf("list %s: %w", l.place.Dir, err)
-	}
 	old := l.now().UnixMilli() - l.delayMs
-	for _, info := range infos {
-		b, _, ok := compactBatch(info.Name)
-		if !ok || b >= keep || info.ModTime.UnixMilli() > old {
-			continue
-		}
-		if err := vfs.RemoveFile(l.place.FS, path.Join(l.place.Dir, info.Name)); err != nil {
+	for len(l.files) > 0 && l.files[0].batch < keep && l.files[0].mtimeMs <= old {
+		if err := vfs.RemoveFile(l.place.FS, path.Join(l.place.Dir, l.files[0].name)); err != nil {
 			return fmt.Errorf("clean log: %w", err)
 		}
+		l.files = l.files[1:]
 	}
 	return nil
 }

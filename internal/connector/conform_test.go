@@ -16,7 +16,7 @@ import (
 // newEnv is an engine over a file system, its clock standing still.
 func newEnv(t testing.TB, fsys vfs.FS) *Env {
 	t.Helper()
-	files, err := vfs.NewResolver(vfs.ResolverOptions{Local: fsys, Dir: "/work"})
+	files, err := vfs.NewResolver(vfs.ResolverOptions{Local: fsys, Dir: "/here"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,10 @@ type Env struct {
 	// Console is where the console sink prints: the server's standard output.
 	// Nil drops what it prints.
 	Console io.Writer
+	// Condition makes a test of rows out of a condition over columns: it picks
+	// those for which the condition is true. Nil when nothing is filtered early.
+	// The test belongs to one goroutine.
+	Condition func(cond plan.Expr, columns []*plan.Attribute) (func(*chunk.Chunk) (chunk.Sel, error), error)
 	// Warn is told what was skipped or left undone without stopping a query: a
 	// corrupt file that may be ignored, a checkpoint of a table. Nil drops it.
 	Warn func(text string)
@@ -56,6 +60,9 @@ type Format struct {
 	Sink func(ctx context.Context, env *Env, spec SinkSpec) (Sink, error)
 	// Write stores the rows of a batch query.
 	Write func(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) error
+	// Create makes a table without rows, or gives the table that is there other
+	// columns and no rows. Nil for formats whose empty table is a directory.
+	Create func(ctx context.Context, env *Env, spec CreateSpec) error
 }
 
 // Option documents one option of a format; unknown ones are accepted and
@@ -96,6 +103,17 @@ type Source interface {
 	Close() error
 }
 
+// Viewer is a source that can be read in several ways: View is the source as
+// another Scan of the same relation wants it, with columns and filters of its own.
+type Viewer interface {
+	View(s *plan.Scan) (View, error)
+}
+
+// View reads a source as one of its scans wants it, as Source.Read does.
+type View interface {
+	Read(ctx context.Context, from, to Offset) chunk.Rows
+}
+
 // Pinner is a source that AvailableNow can bound: Pin returns the end as of now,
 // or "" when the source itself keeps to it from then on.
 type Pinner interface {
@@ -117,6 +135,25 @@ type Metered interface {
 // every spark.sql.streaming.pollingDelay.
 type Waker interface {
 	NextCheck(now time.Time) time.Time
+}
+
+// Keeper is a source that remembers what Spark's source of that name does not.
+// It gets a directory for it beside the state, for its log has Spark's layout.
+type Keeper interface {
+	KeepIn(place Place) error
+}
+
+// Waiter is a source that may have to wait for something outside, such as a
+// broker. waiting is told why, from any goroutine, each time it tries again.
+type Waiter interface {
+	OnWait(waiting func(why string))
+}
+
+// Finisher is a source that tells others how far a query is. Finished is called
+// when the batch that ends at upTo is committed; nothing of the query depends on
+// what it does, so its error is logged and no more.
+type Finisher interface {
+	Finished(ctx context.Context, upTo Offset) error
 }
 
 // SinkSpec is what writeStream says of its target.
@@ -148,6 +185,12 @@ type Batch struct {
 	Rows chunk.Rows
 }
 
+// Beginner is a sink that may refuse its options only when the query runs.
+type Beginner interface {
+	// Begin is called once, before anything of a batch is written.
+	Begin() error
+}
+
 // Readable is a sink whose content is a table of the session (memory).
 type Readable interface {
 	Contents() []*chunk.Chunk
@@ -159,9 +202,20 @@ type Skipper interface {
 	Holds(ctx context.Context, batchID int64) (bool, error)
 }
 
+// CreateSpec is what CREATE TABLE says.
+type CreateSpec struct {
+	Schema     plan.Type // CHAR, VARCHAR and NOT NULL included
+	Path       string
+	Partitions []string
+	Comment    string
+	Properties map[string]string
+	Managed    bool // the catalog owns the directory
+	Replace    bool // the table that is there becomes this one
+}
+
 // WriteSpec is what df.write says of its target.
 type WriteSpec struct {
-	Schema     plan.Type
+	Schema     plan.Type // of the rows; a table that the write makes has its CHAR and VARCHAR
 	Mode       plan.SaveMode
 	Path       string
 	Options    plan.Options

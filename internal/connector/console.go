@@ -40,8 +40,14 @@ func (s *consoleSink) Describe() string {
 		uint32(xxh3.HashString(s.spec.QueryID)))
 }
 
-// Write prints a batch once all of it is computed. Options are read here, in
-// the query, as Spark does.
+// Begin reads the options, in the query and before its first batch, as Spark
+// does.
+func (s *consoleSink) Begin() error {
+	_, err := s.table()
+	return err
+}
+
+// Write prints a batch once all of it is computed.
 func (s *consoleSink) Write(_ context.Context, batch Batch) (int64, error) {
 	show, err := s.table()
 	if err != nil {

@@ -1,42 +1,124 @@
 package connector
 
 import (
+	"context"
 	"io"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
-// csvFormat writes CSV; it does not read it yet.
 func csvFormat() *Format {
 	k := &fileKind{
 		name:  "csv",
 		title: "CSV",
 		alias: "csv.CSVFileFormat",
-		doc:   "values between separators; written only",
+		doc:   "one record a line, its cells between separators",
 		options: []Option{
-			{"sep", ",", "what stands between values"},
+			{"sep", ",", "what stands between cells, of one character or more; delimiter is another name"},
 			{"header", "false", "whether each file begins with the names of the columns"},
-			{"quote", `"`, "what stands around values that need it"},
-			{"escape", `\`, "what stands before a quote in a value"},
-			{"quoteAll", "false", "whether every value is quoted"},
-			{"escapeQuotes", "true", "whether values with quotes are quoted"},
-			{"nullValue", "", "what NULL becomes"},
-			{"emptyValue", `""`, "what the empty string becomes"},
-			{"lineSep", `\n`, "what ends a line"},
+			{"quote", `"`, "what stands around cells that need it"},
+			{"escape", `\`, "what stands before a quote in a cell"},
+			{"charToEscapeQuoteEscaping", "", "what stands before an escape that is meant itself; else the escape"},
+			{"nullValue", "", "what NULL is written as"},
+			{"emptyValue", "", "what the empty string is written as; two quotes when files are written"},
+			{"lineSep", "", "what ends a line; else \\n, \\r\\n and \\r, and \\n when files are written"},
+			{"encoding", "UTF-8", "the character set; charset is another name"},
 			{"dateFormat", "", "pattern of dates"},
 			{"timestampFormat", "", "pattern of timestamps"},
 			{"timestampNTZFormat", "", "pattern of timestamps without time zone"},
 			{"timeZone", "", "time zone of timestamps; the session's when it is not given"},
-			{"ignoreLeadingWhiteSpace", "true", "whether white space before values is dropped"},
-			{"ignoreTrailingWhiteSpace", "true", "whether white space behind values is dropped"},
+			{"ignoreLeadingWhiteSpace", "false", "whether white space before cells is dropped; written: true"},
+			{"ignoreTrailingWhiteSpace", "false", "whether white space behind cells is dropped; written: true"},
+			{"mode", "PERMISSIVE", "what malformed records become: PERMISSIVE, DROPMALFORMED, FAILFAST"},
+			{"columnNameOfCorruptRecord", "_corrupt_record", "the column that holds malformed records"},
+			{"multiLine", "false", "whether cells in quotes may hold line ends"},
+			{"comment", "", "what a line that is none begins with"},
+			{"enforceSchema", "true", "whether the schema holds whatever names a header has"},
+			{"inferSchema", "false", "whether types are found by reading; else all columns are strings"},
+			{"preferDate", "true", "inference: whether dates are looked for"},
+			{"nanValue", "NaN", "the number that is none"},
+			{"positiveInf", "Inf", "the infinite number"},
+			{"negativeInf", "-Inf", "the negative infinite number"},
+			{"locale", "en-US", "language tag that says how decimals are written"},
+			{"maxColumns", "20480", "most cells of a record"},
+			{"maxCharsPerColumn", "-1", "most characters of a cell, -1 for any number"},
+			{"unescapedQuoteHandling", "STOP_AT_DELIMITER", "what a quote in quotes that is not escaped does"},
+			{"quoteAll", "false", "written files: whether every value is quoted"},
+			{"escapeQuotes", "true", "written files: whether values with quotes are quoted"},
 		},
-		writes: func(t plan.Type) bool { return t.IsAtomic() && t.Kind != plan.KindCalendar },
+		reads: csvHolds,
+		shape: csvShape,
+		infer: inferCSV,
+		check: func(env *Env, o plan.Options) error {
+			_, err := csvOptions(env, o)
+			return err
+		},
+		decode: decodeCSV,
+		writes: csvHolds,
 		suffix: func(_ *Env, o plan.Options) (string, error) { return lineSuffix(o, ".csv") },
 		encode: encodeCSV,
 	}
 	return k.format()
+}
+
+func csvHolds(t plan.Type) bool { return t.IsAtomic() && t.Kind != plan.KindCalendar }
+
+// csvShape refuses columns that CSV has in Spark and not here.
+func csvShape(schema plan.Type) error {
+	for _, f := range schema.Fields {
+		switch f.Type.Kind {
+		case plan.KindDayTime, plan.KindYearMonth, plan.KindVariant, plan.KindTime:
+			return plan.Unsupported(f.Type.SQL() + " in CSV")
+		}
+	}
+	return nil
+}
+
+func csvOptions(env *Env, o plan.Options) (codec.CSVReadOptions, error) {
+	opts, err := codec.CSVReadOptionsOf(o, env.Eval.Zone, env.Now().UnixMicro())
+	if err == nil && opts.CorruptColumn == "" {
+		opts.CorruptColumn = env.Conf("spark.sql.columnNameOfCorruptRecord")
+	}
+	opts.CaseSensitive = confBool(env, "spark.sql.caseSensitive", false)
+	opts.ColumnPruning = opts.ColumnPruning && confBool(env, "spark.sql.csv.parser.columnPruning.enabled", true)
+	return opts, err
+}
+
+func decodeCSV(_ context.Context, job *readJob, name string, file vfs.Reader) chunk.Rows {
+	opts, err := csvOptions(job.env, job.options)
+	if err == nil && confBool(job.env, "spark.sql.csv.filterPushdown.enabled", true) {
+		opts.Filters, err = rowFilters(job)
+	}
+	if err != nil {
+		return chunk.Fail(err)
+	}
+	if f := job.want.Fields; len(f) == 1 && f[0].Name == opts.CorruptColumn {
+		return chunk.Fail(onlyCorrupt("CSV", f[0].Name))
+	}
+	reader, err := codec.NewCSVReader(job.want, job.schema, opts)
+	if err != nil {
+		return chunk.Fail(err)
+	}
+	return decompressed(name, file, reader.Read)
+}
+
+func inferCSV(_ context.Context, job *readJob, files []dataFile) (plan.Type, bool, error) {
+	opts, err := csvOptions(job.env, job.options)
+	if err != nil {
+		return plan.Type{}, false, err
+	}
+	inference, err := codec.NewCSVInference(opts)
+	if err != nil {
+		return plan.Type{}, false, err
+	}
+	if err := inferLines(files, inference.Read); err != nil {
+		return plan.Type{}, false, err
+	}
+	schema, _ := inference.Schema()
+	return schema, len(files) > 0, nil
 }
 
 func encodeCSV(job *writeJob, w io.Writer) (encoder, error) {

@@ -24,6 +24,16 @@ func deltaFormat() *Format {
 		Doc:     "Delta tables: Parquet files with a log of versions",
 		Options: []Option{
 			{"path", "", "the table's directory"},
+			{"versionAsOf", "", "batch reads: the version that is read; else the newest"},
+			{"timestampAsOf", "", "batch reads: the time whose version is read"},
+			{"startingVersion", "", "streams: the first version whose rows are read, or latest; else the whole table"},
+			{"startingTimestamp", "", "streams: the time from which on versions are read"},
+			{"maxFilesPerTrigger", "1000", "streams: most files of a batch"},
+			{"maxBytesPerTrigger", "", "streams: most bytes of a batch, as 10g; one file is always taken"},
+			{"ignoreDeletes", "false", "streams: whether commits that only delete rows are passed over"},
+			{"ignoreChanges", "false", "streams: whether files that a change wrote anew are read again"},
+			{"skipChangeCommits", "false", "streams: whether commits that change rows are left out"},
+			{"failOnDataLoss", "true", "streams: whether a query ends when versions it has not read are gone"},
 			{"mergeSchema", "false", "whether a write adds the columns that the table lacks"},
 			{"overwriteSchema", "false", "whether an overwrite gives the table the columns of the data"},
 			{"partitionOverwriteMode", "static", "dynamic: an overwrite replaces only the partitions that it writes"},
@@ -32,8 +42,10 @@ func deltaFormat() *Format {
 		},
 		Describe: describeDelta,
 		Scan:     scanDelta,
+		Source:   openDeltaSource,
 		Sink:     openDeltaSink,
 		Write:    writeDelta,
+		Create:   createDelta,
 	}
 }
 
@@ -46,16 +58,25 @@ func deltaTable(env *Env, text string) (delta.Table, error) {
 }
 
 func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error) {
-	for _, option := range []string{"versionAsOf", "timestampAsOf", "readChangeFeed", "readChangeData"} {
-		if _, ok := r.Options.Get(option); ok {
+	for _, option := range []string{plan.VersionAsOf, plan.TimestampAsOf, "readChangeFeed", "readChangeData"} {
+		_, ok := r.Options.Get(option)
+		switch {
+		case !ok:
+		case strings.HasPrefix(option, "readChange"):
 			return nil, plan.Unsupported("the Delta option " + option)
+		case r.Streaming:
+			return nil, deltaError("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", "0AKDC",
+				"A stream has no older version to be read: the option "+option+" is for batch reads.")
 		}
 	}
-	if r.Schema != nil {
+	if r.Schema != nil && !r.Streaming {
 		return nil, deltaError("DELTA_UNSUPPORTED_SCHEMA_DURING_READ", "0AKDC",
 			"A Delta table has a schema of its own and takes none from the user.")
 	}
 	paths := readPaths(r)
+	if len(paths) == 0 && r.Streaming {
+		return nil, plan.IllegalArgument("'path' is not specified")
+	}
 	if len(paths) != 1 {
 		return nil, plan.IllegalArgument("A Delta table is read from one path, and %d were given.", len(paths))
 	}
@@ -63,13 +84,21 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 	if err != nil {
 		return nil, err
 	}
-	if _, err := t.FS.Stat(t.Dir); vfs.NotFound(err) {
+	if _, err := t.FS.Stat(t.Dir); vfs.NotFound(err) && !r.Streaming {
 		return nil, deltaError("DELTA_PATH_DOES_NOT_EXIST", "42K03",
 			fmt.Sprintf("There is nothing at %s.", paths[0]), "path", paths[0])
 	}
-	s, err := t.Load(ctx)
+	s, err := loadDelta(ctx, env, t, r.Options)
+	if delta.IsNotTable(err) && r.Streaming {
+		return nil, deltaError("DELTA_SCHEMA_NOT_SET", "KD008",
+			fmt.Sprintf("There is no Delta table at %s yet, whose columns a stream could have.", paths[0]))
+	}
 	if err != nil {
 		return nil, err
+	}
+	if r.Schema != nil && !r.Schema.EqualIgnoringNull(s.Schema) {
+		return nil, deltaError("DELTA_READ_SOURCE_SCHEMA_CONFLICT", "42K07",
+			"The schema that was given is not that of the Delta table; leave it out.")
 	}
 	return &plan.Relation{Format: "delta", Schema: s.Schema, Partitions: s.Metadata.PartitionColumns,
 		Options: r.Options, Paths: paths}, nil
@@ -81,7 +110,7 @@ func deltaError(condition, state, msg string, args ...string) *plan.Error {
 	return e
 }
 
-// scanDelta reads the table's newest version, files dealt into partitions as
+// scanDelta reads a version of the table, files dealt into partitions as
 // those of other formats.
 func scanDelta(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
@@ -90,7 +119,7 @@ func scanDelta(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
 			yield(nil, err)
 			return
 		}
-		snapshot, err := t.Load(ctx)
+		snapshot, err := loadDelta(ctx, env, t, s.Relation.Options)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -158,7 +187,8 @@ func (w *deltaWrite) store(ctx context.Context, fit *delta.Fit, rows chunk.Rows)
 }
 
 // reshape turns rows of the data into rows of the table: columns by name, cast
-// where types differ, NULL where the data has none.
+// where types differ, NULL where the data has none, texts as long as CHAR and
+// VARCHAR say.
 type reshape struct {
 	schema plan.Type
 	from   []int
@@ -168,12 +198,12 @@ type reshape struct {
 func newReshape(env *Env, data plan.Type, fit *delta.Fit) (*reshape, error) {
 	r := &reshape{schema: fit.Schema, from: fit.From, cast: make([]function.Kernel, len(fit.From))}
 	for i, at := range fit.From {
-		if at < 0 || data.Fields[at].Type.EqualIgnoringNull(fit.Schema.Fields[i].Type) {
+		to := fit.Schema.Fields[i].Type.Unbounded()
+		if at < 0 || data.Fields[at].Type.Unbounded().EqualIgnoringNull(to) {
 			continue
 		}
 		var err error
-		r.cast[i], err = function.CastKernel(data.Fields[at].Type, fit.Schema.Fields[i].Type, plan.CastANSI,
-			env.Eval)
+		r.cast[i], err = function.CastKernel(data.Fields[at].Type, to, plan.CastANSI, env.Eval)
 		if err != nil {
 			return nil, err
 		}
@@ -199,7 +229,7 @@ func (r *reshape) chunk(c *chunk.Chunk) (*chunk.Chunk, error) {
 	for i, at := range r.from {
 		switch {
 		case at < 0:
-			out.Cols[i] = chunk.NullVector(r.schema.Fields[i].Type, c.Rows)
+			out.Cols[i] = chunk.NullVector(r.schema.Fields[i].Type.Unbounded(), c.Rows)
 		case r.cast[i] == nil:
 			out.Cols[i] = c.Cols[at]
 		default:
@@ -209,8 +239,45 @@ func (r *reshape) chunk(c *chunk.Chunk) (*chunk.Chunk, error) {
 			}
 			out.Cols[i] = v
 		}
+		var err error
+		f := r.schema.Fields[i]
+		if out.Cols[i], err = function.FitText(out.Cols[i], f.Type, tooLongFor(f.Name)); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
+}
+
+// tooLongFor is Delta's error for a text that is longer than its column allows.
+func tooLongFor(column string) func(text string, limit int) error {
+	return func(text string, limit int) error {
+		return delta.Refused("DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
+			fmt.Sprintf("The value %.100q is longer than the %d characters of column %s.", text, limit, column),
+			"value", text, "expr", fmt.Sprintf("((%s IS NULL) OR (length(%[1]s) <= %d))", column, limit))
+	}
+}
+
+// createDelta is CREATE TABLE. A table over files that are there already is left
+// as it is.
+func createDelta(ctx context.Context, env *Env, spec CreateSpec) error {
+	t, err := deltaTable(env, spec.Path)
+	if err != nil {
+		return err
+	}
+	if !spec.Replace {
+		s, err := t.Load(ctx)
+		if err == nil {
+			return s.CheckSame(spec.Schema, spec.Partitions, spec.Properties)
+		}
+		if !delta.IsNotTable(err) {
+			return err
+		}
+	}
+	_, err = t.Create(ctx, delta.CreateSpec{
+		Schema: spec.Schema, Partitions: spec.Partitions, Description: spec.Comment,
+		Properties: spec.Properties, Managed: spec.Managed, Replace: spec.Replace, Now: env.Now(),
+	})
+	return err
 }
 
 // deltaModes are the save modes as Delta's history names them.

@@ -189,9 +189,9 @@ func TestDeltaRefusesByName(t *testing.T) {
 			t.Errorf("got %v, want %s", err, condition)
 		}
 	}
-	err := describe(plan.Read{Paths: []string{"/r/t"}, Options: plan.Options{"versionAsOf": "0"}})
-	if e := (*plan.Error)(nil); !errors.As(err, &e) || !strings.Contains(e.Msg, "versionAsOf") {
-		t.Errorf("versionAsOf: %v", err)
+	err := describe(plan.Read{Paths: []string{"/r/t"}, Options: plan.Options{"readChangeFeed": "true"}})
+	if e := (*plan.Error)(nil); !errors.As(err, &e) || !strings.Contains(e.Msg, "readChangeFeed") {
+		t.Errorf("readChangeFeed: %v", err)
 	}
 }
 

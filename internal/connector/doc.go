@@ -24,5 +24,8 @@
 // Not promised: the order of rows across partitions; that Latest is exact; that
 // the rows of files removed since a batch was planned come again.
 //
-// There are no goroutines here. A memory sink's Contents may be asked by any.
+// What is Kafka's stands in the package kafka below; here are Spark's options,
+// offsets, limits and errors.
+//
+// There are no goroutines here but those of package kafka. A memory sink's Contents may be asked by any.
 package connector

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -30,8 +31,10 @@ type fileKind struct {
 	shape func(schema plan.Type) error
 	// infer finds a schema; false when the files do not say one.
 	infer func(ctx context.Context, job *readJob, files []dataFile) (plan.Type, bool, error)
-	// decode yields the rows of a file, columns as in job.want. Without it the
-	// format is only written, and reads and infer are not asked either.
+	// check refuses options that no file can be read with, before one is opened; nil
+	// when any will do.
+	check func(env *Env, o plan.Options) error
+	// decode yields the rows of a file, columns as in job.want.
 	decode func(ctx context.Context, job *readJob, name string, file vfs.Reader) chunk.Rows
 	// suffix is the end of the names of written files; it checks the compression.
 	suffix func(env *Env, o plan.Options) (string, error)
@@ -45,6 +48,10 @@ type readJob struct {
 	options plan.Options
 	want    plan.Type // the columns to read
 	schema  plan.Type // all data columns that the user or the files declare
+	// attrs are the columns of want, and filters conditions over them that rows
+	// may be left out for.
+	attrs   []*plan.Attribute
+	filters []plan.Expr
 }
 
 // writeJob is the same for an encoder.
@@ -89,23 +96,18 @@ var writerOptions = []Option{
 }
 
 func (k *fileKind) format() *Format {
-	f := &Format{
+	return &Format{
 		Name: k.name,
 		Aliases: []string{
 			"org.apache.spark.sql.execution.datasources." + k.alias,
 			"org.apache.spark.sql.execution.datasources." + k.name,
 		},
-		Doc:     k.doc,
-		Options: slices.Concat(writerOptions, k.options),
-		Sink:    k.openSink,
-		Write:   k.write,
+		Doc:      k.doc,
+		Options:  slices.Concat(readerOptions, writerOptions, k.options),
+		Metadata: []plan.Field{fileMetadata()},
+		Describe: k.describe, Scan: k.scan, Source: k.openSource,
+		Sink: k.openSink, Write: k.write,
 	}
-	if k.decode != nil {
-		f.Options = slices.Concat(readerOptions, f.Options)
-		f.Metadata = []plan.Field{fileMetadata()}
-		f.Describe, f.Scan, f.Source = k.describe, k.scan, k.openSource
-	}
-	return f
 }
 
 // describe finds schema and partition columns.
@@ -128,6 +130,9 @@ func (k *fileKind) describe(ctx context.Context, env *Env, r *plan.Read) (*plan.
 		return nil, err
 	}
 	rel := &plan.Relation{Format: k.name, Options: r.Options, Paths: paths}
+	if !r.Streaming {
+		rel.Listing = tree.listing(files)
+	}
 	return rel, k.fillSchema(ctx, env, r, rel, files)
 }
 
@@ -145,7 +150,11 @@ func (k *fileKind) checkStream(env *Env, tree *fileTree, r *plan.Read) error {
 	root := tree.roots[0]
 	if !vfs.HasGlob(root.Path) {
 		if _, err := root.FS.Stat(root.Path); vfs.NotFound(err) {
-			return pathNotFound(tree.text[0])
+			e := pathNotFound(tree.text[0])
+			if text := tree.text[0]; !path.IsAbs(text) && !strings.Contains(text, ":") {
+				e.Hint = "It was looked for at " + root.Text(root.Path) + "."
+			}
+			return e
 		} else if err != nil {
 			return pathError(tree.text[0], err)
 		}
@@ -262,6 +271,9 @@ func (k *fileKind) scan(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows 
 	tree, err := newFileTree(env, s.Relation.Paths, s.Relation.Options)
 	if err != nil {
 		return chunk.Fail(err)
+	}
+	if s.Relation.Listing != nil {
+		return reader.rows(ctx, tree.listed(s.Relation.Listing))
 	}
 	files, err := tree.list(true)
 	if err != nil {

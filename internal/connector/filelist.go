@@ -15,6 +15,7 @@ import (
 // dataFile is a file to read.
 type dataFile struct {
 	loc   vfs.Location // where the path that led to it is
+	root  int          // the place of that path among the reader's
 	path  string       // on loc.FS
 	size  int64
 	mtime int64 // milliseconds since 1970
@@ -72,7 +73,7 @@ func newFileTree(env *Env, paths []string, o plan.Options) (*fileTree, error) {
 // set: then it is PATH_NOT_FOUND.
 func (t *fileTree) list(must bool) ([]dataFile, error) {
 	var files []dataFile
-	for _, root := range t.roots {
+	for at, root := range t.roots {
 		starts := []string{root.Path}
 		if vfs.HasGlob(root.Path) {
 			found, err := vfs.Glob(root.FS, root.Path)
@@ -95,10 +96,33 @@ func (t *fileTree) list(must bool) ([]dataFile, error) {
 			if err != nil {
 				return nil, fmt.Errorf("list %s: %w", start, err)
 			}
+			for i := range more {
+				more[i].root = at
+			}
 			files = append(files, more...)
 		}
 	}
 	return files, nil
+}
+
+// listing is a list of files as a plan carries it.
+func (t *fileTree) listing(files []dataFile) *plan.Listing {
+	l := &plan.Listing{Files: make([]plan.File, len(files))}
+	for i, f := range files {
+		l.Files[i] = plan.File{Root: f.root, Path: f.path, Base: f.base, Size: f.size, ModTime: f.mtime}
+	}
+	return l
+}
+
+// listed are the files of a listing of this tree.
+func (t *fileTree) listed(l *plan.Listing) []dataFile {
+	files := make([]dataFile, len(l.Files))
+	for i, f := range l.Files {
+		files[i] = dataFile{
+			loc: t.roots[f.Root], root: f.Root, path: f.Path, base: f.Base, size: f.Size, mtime: f.ModTime,
+		}
+	}
+	return files
 }
 
 // below lists one root: a file, a directory or the output of a streaming query,
@@ -109,7 +133,9 @@ func (t *fileTree) below(root vfs.Location, start string) ([]dataFile, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		f := dataFile{root, start, info.Size, info.ModTime.UnixMilli(), path.Dir(start)}
+		f := dataFile{
+			loc: root, path: start, size: info.Size, mtime: info.ModTime.UnixMilli(), base: path.Dir(start),
+		}
 		if !info.IsRegular() || !t.wants(f) {
 			return nil, nil
 		}
@@ -144,7 +170,9 @@ func (t *fileTree) walk(root vfs.Location, start string) ([]dataFile, error) {
 		case ignoredName(info.Name) || info.IsDir():
 			return nil
 		}
-		f := dataFile{root, name, info.Size, info.ModTime.UnixMilli(), start}
+		f := dataFile{
+			loc: root, path: name, size: info.Size, mtime: info.ModTime.UnixMilli(), base: start,
+		}
 		if t.wants(f) {
 			files = append(files, f)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -45,12 +46,14 @@ func newFileReader(env *Env, k *fileKind, s *plan.Scan) (*fileReader, error) {
 		case at >= 0:
 			r.columns = append(r.columns, readColumn{data: len(r.job.want.Fields), part: -1})
 			r.job.want.Fields = append(r.job.want.Fields, rel.Schema.Fields[at])
+			r.job.attrs = append(r.job.attrs, a)
 		case a.Name == metadataName:
 			r.columns = append(r.columns, readColumn{data: -1, part: -1, meta: &a.Of})
 		default:
 			return nil, fmt.Errorf("open %s files: there is no column %q", k.name, a.Name)
 		}
 	}
+	r.job.filters = dataFilters(s.Filters, r.job.attrs)
 	var err error
 	corrupt := confBool(env, "spark.sql.files.ignoreCorruptFiles", false)
 	if r.ignoreCorrupt, err = boolOption(rel.Options, "ignoreCorruptFiles", corrupt); err != nil {
@@ -61,6 +64,17 @@ func newFileReader(env *Env, k *fileKind, s *plan.Scan) (*fileReader, error) {
 	return r, err
 }
 
+// dataFilters are the conditions that are about data columns only.
+func dataFilters(filters []plan.Expr, data []*plan.Attribute) []plan.Expr {
+	return slices.DeleteFunc(slices.Clone(filters), func(cond plan.Expr) bool {
+		columns := plan.References(cond)
+		for _, a := range data {
+			delete(columns, a.ID)
+		}
+		return len(columns) > 0
+	})
+}
+
 // rows reads files. Those without bytes are left out, and as in Spark those
 // beside the partition directories of a table that has partitions.
 func (r *fileReader) rows(ctx context.Context, files []dataFile) chunk.Rows {
@@ -69,6 +83,11 @@ func (r *fileReader) rows(ctx context.Context, files []dataFile) chunk.Rows {
 	})
 	if r.kind.shape != nil {
 		if err := r.kind.shape(r.job.schema); err != nil {
+			return chunk.Fail(err)
+		}
+	}
+	if r.kind.check != nil {
+		if err := r.kind.check(r.job.env, r.job.options); err != nil {
 			return chunk.Fail(err)
 		}
 	}
@@ -134,19 +153,34 @@ func (r *fileReader) file(ctx context.Context, f dataFile) chunk.Rows {
 	}
 }
 
+// mistakes are conditions of a query, not of a file that it reads.
+var mistakes = []string{onlyCorruptColumn, "INVALID_CORRUPT_RECORD_TYPE"}
+
 // judge is the error of a file that cannot be read, nil when it may be skipped.
 func (r *fileReader) judge(f dataFile, err error) error {
 	condition, missing := "FAILED_READ_FILE.NO_HINT", vfs.NotFound(err)
+	var known *plan.Error
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.As(err, &known) && slices.Contains(mistakes, known.Condition):
+		return err // the query is wrong, not the file
 	case missing && r.ignoreMissing, !missing && r.ignoreCorrupt:
 		r.job.env.warn("The file %s is skipped: %v", f.uri(), err)
 		return nil
 	case missing:
 		condition = "FAILED_READ_FILE.FILE_NOT_EXIST"
+	case known != nil && strings.HasPrefix(known.Condition, "FAILED_READ_FILE."):
+		if known.Args["path"] != "" {
+			known.Args["path"] = f.uri()
+		}
+		return err
 	}
-	e := plan.NewError(plan.ClassSpark, condition, fmt.Sprintf("The file %s cannot be read: %v", f.uri(), err),
+	why := err.Error()
+	if known != nil {
+		why = known.Msg // the condition of the error is the file's
+	}
+	e := plan.NewError(plan.ClassSpark, condition, fmt.Sprintf("The file %s cannot be read: %s", f.uri(), why),
 		"path", f.uri())
 	e.Cause = err
 	return e

@@ -258,6 +258,15 @@ func TestLogsAreCompactedAndCleanedAsSparkDoes(t *testing.T) {
 	if len(got) != 11 {
 		t.Errorf("the output has %d rows, want 11: %v", len(got), got)
 	}
+	// Without all of its log the output is not what was written.
+	must(t, fsys.Remove("/r/out/_spark_metadata/9"))
+	tree, err := newFileTree(env, []string{"/r/out"}, nil)
+	must(t, err)
+	_, err = tree.list(true)
+	if text := fmt.Sprint(err); !strings.Contains(text, "/r/out/_spark_metadata") ||
+		strings.Contains(text, "PATH_NOT_FOUND") {
+		t.Errorf("a gap in the log: %v", err)
+	}
 }
 
 func sortedNames(logs map[string][]string) []string {
@@ -273,6 +282,35 @@ func scanAll(t testing.TB, env *Env, r *plan.Read) chunk.Rows {
 	t.Helper()
 	f, _ := Lookup(r.Format)
 	return f.Scan(t.Context(), env, scanOf(t, env, r))
+}
+
+func TestAReadKeepsToTheFilesThatItFound(t *testing.T) {
+	fsys := vfs.NewMemory()
+	dir := &shelfDir{t: t, fsys: fsys}
+	dir.put("/r/b/f.json", "{\"id\":1}\n", 0)
+	dir.put("/r/a/f.json", "{\"id\":2}\n", 0)
+	env := newEnv(t, fsys)
+	s := scanOf(t, env, &plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/b", "/r/a"}})
+	dir.put("/r/a/g.json", "{\"id\":3}\n", 0)
+
+	f, _ := Lookup("json")
+	want := [][]any{{int64(1)}, {int64(2)}}
+	for range 2 {
+		if diff := cmp.Diff(want, rowsOf(t, f.Scan(t.Context(), env, s))); diff != "" {
+			t.Error(diff)
+		}
+	}
+	must(t, fsys.Remove("/r/b/f.json"))
+	_, err := chunk.Collect(f.Scan(t.Context(), env, s))
+	if e := new(plan.Error); !errors.As(err, &e) || e.Condition != "FAILED_READ_FILE.FILE_NOT_EXIST" {
+		t.Errorf("a file that went: %v", err)
+	}
+	// A table has no listing: each read looks anew.
+	s.Relation.Listing = nil
+	want = [][]any{{int64(2)}, {int64(3)}}
+	if diff := cmp.Diff(want, rowsOf(t, f.Scan(t.Context(), env, s))); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestPartitionColumnsAreThoseOfSpark(t *testing.T) {

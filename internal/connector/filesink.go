@@ -83,6 +83,11 @@ func (t *fileTree) fromSinkLog(root vfs.Location, start string) ([]dataFile, err
 		return nil, err
 	}
 	lines, err := log.all(confInt(t.env, "spark.sql.streaming.fileSink.log.compactInterval", 10))
+	if errors.Is(err, fs.ErrNotExist) {
+		// It must not pass for a path that does not exist.
+		return nil, illegalState("The log %s of a streaming query lacks a file up to batch %d: %s",
+			root.Text(place.Dir), log.latest, err.Error())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +101,7 @@ func (t *fileTree) fromSinkLog(root vfs.Location, start string) ([]dataFile, err
 		if err != nil {
 			return nil, fmt.Errorf("read log %s: %w", place.Dir, err)
 		}
-		d := dataFile{loc, loc.Path, f.Size, f.ModificationTime, start}
+		d := dataFile{loc: loc, path: loc.Path, size: f.Size, mtime: f.ModificationTime, base: start}
 		if !f.IsDir && t.wants(d) {
 			files = append(files, d)
 		}

@@ -298,7 +298,8 @@ func (f *fileSource) listed() ([]dataFile, error) {
 }
 
 // admit takes what the next batch may have and keeps the rest for later ones,
-// unless little is left or the newest must come first.
+// unless little is left or the newest must come first. Pinned files have no
+// younger ones to make way for.
 func (f *fileSource) admit(files []dataFile, limit Limit) []dataFile {
 	f.unread = nil
 	take, left, most := len(files), int64(0), int64(0)
@@ -312,7 +313,11 @@ func (f *fileSource) admit(files []dataFile, limit Limit) []dataFile {
 		take, left = f.withinBytes(files)
 	}
 	rest := files[take:]
-	if !f.latestFirst && len(rest) > 0 && float64(left) >= float64(most)*f.discard {
+	switch {
+	case len(rest) == 0:
+	case f.isPinned:
+		f.unread = rest
+	case !f.latestFirst && float64(left) >= float64(most)*f.discard:
 		if keep := min(len(rest), f.maxCached); keep > 0 {
 			f.unread = rest[:keep]
 		}
@@ -365,6 +370,23 @@ func (f *fileSource) Pin(context.Context) (Offset, error) {
 }
 
 func (f *fileSource) Read(ctx context.Context, from, to Offset) chunk.Rows {
+	return fileView{f, f.reader}.Read(ctx, from, to)
+}
+
+// View reads the same files for another scan.
+func (f *fileSource) View(s *plan.Scan) (View, error) {
+	reader, err := newFileReader(f.reader.job.env, f.reader.kind, s)
+	return fileView{f, reader}, err
+}
+
+// fileView turns the files of a source into the columns of one scan.
+type fileView struct {
+	source *fileSource
+	reader *fileReader
+}
+
+func (v fileView) Read(ctx context.Context, from, to Offset) chunk.Rows {
+	f := v.source
 	entries, err := f.entries(from, to)
 	if err != nil {
 		return chunk.Fail(err)
@@ -373,7 +395,7 @@ func (f *fileSource) Read(ctx context.Context, from, to Offset) chunk.Rows {
 	if err != nil {
 		return chunk.Fail(err)
 	}
-	return f.reader.rows(ctx, files)
+	return v.reader.rows(ctx, files)
 }
 
 func logOffset(o Offset) (int64, error) {
@@ -429,7 +451,7 @@ func (f *fileSource) entries(from, to Offset) ([]seenFile, error) {
 
 // compacted looks for a batch whose own file is gone in the last compaction.
 func (f *fileSource) compacted(id int64) ([]string, error) {
-	missing := illegalState("batch %d doesn't exist", id)
+	missing := illegalState("batch %d doesn't exist: its file is gone from %s", id, f.log.place.Dir)
 	last := (f.log.latest+1)/f.log.interval*f.log.interval - 1
 	if last < id {
 		return nil, missing

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/testkit"
@@ -341,12 +343,12 @@ func TestAMissingLogEntryIsNamed(t *testing.T) {
 	must(t, err)
 	must(t, fsys.Remove("/r/ck/0"))
 	_, err = chunk.Collect(source.Read(t.Context(), "", end))
-	if err == nil || err.Error() != "batch 0 doesn't exist" {
+	if err == nil || err.Error() != "batch 0 doesn't exist: its file is gone from /r/ck" {
 		t.Errorf("got %v", err)
 	}
 	restarted := jsonSource(t, newEnv(t, fsys), "/r/in", nil, Place{fsys, "/r/ck"})
 	if _, err := restarted.Latest(t.Context(), end, Limit{}); err == nil ||
-		err.Error() != "batch 0 doesn't exist" {
+		err.Error() != "batch 0 doesn't exist: its file is gone from /r/ck" {
 		t.Errorf("after a restart: %v", err)
 	}
 	other := jsonSource(t, newEnv(t, fsys), "/r", nil, Place{fsys, "/r/ck"})
@@ -478,13 +480,11 @@ func TestSchemasAreFoundInFiles(t *testing.T) {
 	}
 }
 
-func TestCSVIsWrittenAndNotRead(t *testing.T) {
+func TestCSVIsReadAsItWasWritten(t *testing.T) {
 	fsys := vfs.NewMemory()
 	f, _ := Lookup("csv")
-	if f.Scan != nil || f.Source != nil || f.Describe != nil {
-		t.Error("csv claims that it can be read")
-	}
-	must(t, f.Write(t.Context(), newEnv(t, fsys), WriteSpec{Schema: idSchema, Path: "/r/out",
+	env := newEnv(t, fsys)
+	must(t, f.Write(t.Context(), env, WriteSpec{Schema: idSchema, Path: "/r/out",
 		Options: plan.Options{"header": "true"}}, chunk.One(chunk.FromRows(idSchema,
 		[]plan.Value{int64(1), `say "hi"`}, []plan.Value{nil, ""}, []plan.Value{int64(2), nil}))))
 	infos, err := fsys.List("/r/out")
@@ -492,6 +492,14 @@ func TestCSVIsWrittenAndNotRead(t *testing.T) {
 	data, err := vfs.ReadFile(fsys, "/r/out/"+infos[len(infos)-1].Name)
 	must(t, err)
 	testkit.Diff(t, "file", string(data), "id,k\n"+`1,"say \"hi\""`+"\n"+`,""`+"\n2,\n")
+	for name, want := range map[string][][]plan.Value{
+		"":      {{int64(1), `say "hi"`}, {nil, nil}, {int64(2), nil}},
+		"EMPTY": {{int64(1), `say "hi"`}, {nil, "EMPTY"}, {int64(2), nil}},
+	} {
+		got := rowsOf(t, scanAll(t, env, &plan.Read{Format: "csv", Schema: &idSchema, Paths: []string{"/r/out"},
+			Options: plan.Options{"header": "true", "emptyValue": name}}))
+		testkit.Diff(t, "rows with emptyValue "+name, got, want)
+	}
 }
 
 func TestEveryFormatIsFoundByItsNames(t *testing.T) {
@@ -512,5 +520,29 @@ func TestEveryFormatIsFoundByItsNames(t *testing.T) {
 	}
 	if _, ok := Lookup("nosuch"); ok {
 		t.Error("a format nosuch was found")
+	}
+}
+
+func TestAViewReadsTheSameFilesForAnotherScan(t *testing.T) {
+	fsys := vfs.NewMemory()
+	dir := &shelfDir{t: t, fsys: fsys}
+	dir.put("/r/in/a.json", `{"id":1,"k":"x"}`+"\n"+`{"id":2,"k":"y"}`+"\n", 0)
+	env := newEnv(t, fsys)
+	schema := plan.Struct(plan.Col("id", plan.Int), plan.Col("k", plan.String))
+	read := &plan.Read{Format: "json", Schema: &schema, Paths: []string{"/r/in"}, Streaming: true}
+	wide := scanOf(t, env, read)
+	source := openSource(t, env, wide, Place{fsys, "/log"})
+	end := drainSource(t, source)
+
+	narrow := *wide
+	narrow.Attrs = wide.Attrs[1:]
+	view, err := source.(Viewer).View(&narrow)
+	must(t, err)
+	if got := rowsOf(t, view.Read(t.Context(), "", end)); !cmp.Equal(got, [][]plan.Value{{"x"}, {"y"}}) {
+		t.Errorf("the view has %v", got)
+	}
+	want := [][]plan.Value{{int64(1), "x"}, {int64(2), "y"}}
+	if got := rowsOf(t, source.Read(t.Context(), "", end)); !cmp.Equal(got, want) {
+		t.Errorf("the source has %v", got)
 	}
 }

@@ -44,7 +44,7 @@ func (k *fileKind) write(ctx context.Context, env *Env, spec WriteSpec, rows chu
 	case exists && spec.Mode == plan.SaveIgnore:
 		return nil
 	}
-	stage, err := newFileStage(env, k, stageSpec{loc, spec.Schema, spec.Options, spec.Partitions})
+	stage, err := newFileStage(env, k, stageSpec{loc, spec.Schema.Unbounded(), spec.Options, spec.Partitions})
 	if err != nil {
 		return err
 	}

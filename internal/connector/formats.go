@@ -12,11 +12,14 @@ var shelf = sync.OnceValue(func() []*Format {
 		csvFormat(),
 		deltaFormat(),
 		jsonFormat(),
+		kafkaFormat(),
 		memoryFormat(),
 		noopFormat(),
 		parquetFormat(),
 		rateFormat(),
 		ratePerBatchFormat(),
+		stateMetadataFormat(),
+		stateFormat(),
 		textFormat(),
 	}
 })

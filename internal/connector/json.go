@@ -33,6 +33,13 @@ func jsonFormat() *Format {
 		reads:  jsonHolds,
 		writes: jsonHolds,
 		infer:  inferJSON,
+		check: func(env *Env, o plan.Options) error {
+			opts, err := jsonOptions(env, o)
+			if err == nil {
+				_, err = codec.NewJSONReader(plan.Struct(), opts)
+			}
+			return err
+		},
 		decode: decodeJSON,
 		suffix: func(_ *Env, o plan.Options) (string, error) { return lineSuffix(o, ".json") },
 		encode: encodeJSON,
@@ -65,16 +72,53 @@ func jsonOptions(env *Env, o plan.Options) (codec.JSONOptions, error) {
 	return opts, err
 }
 
+const onlyCorruptColumn = "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN"
+
+// onlyCorrupt refuses queries that read nothing but malformed records.
+func onlyCorrupt(format, column string) error {
+	return plan.AnalysisError(onlyCorruptColumn,
+		"A query of "+format+" files cannot read the column "+plan.Quote(column)+" alone: name another column too.")
+}
+
 func decodeJSON(_ context.Context, job *readJob, name string, file vfs.Reader) chunk.Rows {
 	opts, err := jsonOptions(job.env, job.options)
+	if err == nil && confBool(job.env, "spark.sql.json.filterPushdown.enabled", true) {
+		opts.Filters, err = rowFilters(job)
+	}
 	if err != nil {
 		return chunk.Fail(err)
+	}
+	if f := job.want.Fields; len(f) == 1 && f[0].Name == opts.CorruptColumn {
+		return chunk.Fail(onlyCorrupt("JSON", f[0].Name))
 	}
 	reader, err := codec.NewJSONReader(job.want, opts)
 	if err != nil {
 		return chunk.Fail(err)
 	}
 	return decompressed(name, file, reader.Read)
+}
+
+// rowFilters are the conditions that the reader checks, as Spark's does.
+func rowFilters(job *readJob) ([]codec.RowFilter, error) {
+	if job.env.Condition == nil {
+		return nil, nil
+	}
+	var filters []codec.RowFilter
+	for _, cond := range job.filters {
+		f := codec.RowFilter{}
+		columns := plan.References(cond)
+		for i, a := range job.attrs {
+			if columns[a.ID] {
+				f.Columns = append(f.Columns, i)
+			}
+		}
+		var err error
+		if f.True, err = job.env.Condition(cond, job.attrs); err != nil {
+			return nil, err
+		}
+		filters = append(filters, f)
+	}
+	return filters, nil
 }
 
 func inferJSON(_ context.Context, job *readJob, files []dataFile) (plan.Type, bool, error) {

@@ -37,7 +37,12 @@ func readLog(fsys vfs.FS, name string) ([]string, error) {
 	if len(data) == 0 {
 		return nil, unreadable(name, illegalState("Incomplete log file"))
 	}
-	head, body, more := strings.Cut(string(data), "\n")
+	return logLines(name, string(data))
+}
+
+// logLines checks the version line of a log and returns the lines below it.
+func logLines(name, text string) ([]string, error) {
+	head, body, more := strings.Cut(text, "\n")
 	version, err := strconv.Atoi(strings.TrimPrefix(head, "v"))
 	if !strings.HasPrefix(head, "v") || err != nil || version < 1 {
 		return nil, unreadable(name, plan.NewError(plan.ClassJavaState, "MALFORMED_LOG_FILE",

@@ -1,6 +1,8 @@
 package connector
 
 import (
+	"encoding/hex"
+
 	"cmp"
 	"fmt"
 	"maps"
@@ -194,9 +196,8 @@ func unescapePart(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '%' && i+2 < len(s) {
-			high, low := hexValue(s[i+1]), hexValue(s[i+2])
-			if high >= 0 && low >= 0 {
-				b.WriteByte(byte(high<<4 | low))
+			if char, err := hex.DecodeString(s[i+1 : i+3]); err == nil {
+				b.Write(char)
 				i += 2
 				continue
 			}
@@ -204,16 +205,4 @@ func unescapePart(s string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
-}
-
-func hexValue(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c >= 'a' && c <= 'f':
-		return int(c-'a') + 10
-	case c >= 'A' && c <= 'F':
-		return int(c-'A') + 10
-	}
-	return -1
 }

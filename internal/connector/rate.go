@@ -130,7 +130,8 @@ func openRate(_ context.Context, env *Env, s *plan.Scan, log Place) (Source, err
 	}
 	created, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return nil, unreadable(log.Dir+"/0", illegalState("%.40q is no time of creation", text))
+		return nil, unreadable(log.Dir+"/0", illegalState("it is %.80q and should be the time at "+
+			"which a rate source began; does the checkpoint belong to a query with another source?", text))
 	}
 	columns, err := columnsOf(s)
 	if err != nil {

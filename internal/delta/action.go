@@ -158,8 +158,9 @@ func (a action) line(to *bytes.Buffer) error {
 	return enc.Encode(a)
 }
 
-// readAction is action without the commitInfo.
+// readAction is action as far as it is read.
 type readAction struct {
+	Info     *readInfo `json:"commitInfo"`
 	Metadata *Metadata `json:"metaData"`
 	Protocol *Protocol `json:"protocol"`
 	Txn      *Txn      `json:"txn"`

@@ -245,11 +245,10 @@ func NewMetadata(schema plan.Type, partitions []string, now time.Time) (*Metadat
 	if partitions = spelled(schema, partitions); partitions == nil {
 		partitions = []string{}
 	}
-	schema = storedSchema(schema)
 	return &Metadata{
 		ID:               uuid.NewString(),
 		Format:           Format{Provider: "parquet", Options: map[string]string{}},
-		SchemaString:     schema.JSON(),
+		SchemaString:     plan.MarkLengths(schema).JSON(),
 		PartitionColumns: partitions,
 		Configuration:    map[string]string{},
 		CreatedTime:      now.UnixMilli(),

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -66,6 +67,33 @@ func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
 	}
 	_, err = s.Commit(ctx, change)
 	return s, err
+}
+
+// CheckSame refuses a CREATE TABLE over a table that is there and differs from
+// what the statement says.
+func (s *Snapshot) CheckSame(schema plan.Type, partitions []string, properties map[string]string) error {
+	if !schema.Equal(s.Schema) {
+		return newError(classAnalysis, "DELTA_CREATE_TABLE_SCHEME_MISMATCH",
+			fmt.Sprintf("The Delta table in %s has other columns. Table: %s. Statement: %s.", s.Dir,
+				s.Schema.DDL(), schema.DDL()),
+			"path", s.Dir, "specifiedSchema", schema.DDL(), "existingSchema", s.Schema.DDL(),
+			"schemaDifferences", "")
+	}
+	if !sameNames(partitions, s.Metadata.PartitionColumns) {
+		return newError(classAnalysis, "DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING",
+			fmt.Sprintf("The Delta table in %s is partitioned by (%s).", s.Dir,
+				strings.Join(s.Metadata.PartitionColumns, ", ")),
+			"path", s.Dir, "specifiedColumns", strings.Join(partitions, ", "),
+			"existingColumns", strings.Join(s.Metadata.PartitionColumns, ", "))
+	}
+	for _, key := range sortedKeys(properties) {
+		if value, ok := s.Metadata.Configuration[key]; !ok || value != properties[key] {
+			return newError(classAnalysis, "DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY",
+				fmt.Sprintf("The Delta table in %s has %s = %q, not %q.", s.Dir, key, value, properties[key]),
+				"path", s.Dir, "specifiedProperties", key+"="+properties[key], "existingProperties", key+"="+value)
+		}
+	}
+	return nil
 }
 
 // jsonList is a list of names as JSON text.

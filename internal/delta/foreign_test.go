@@ -107,6 +107,20 @@ var foreignTables = []struct {
 			Description: "nothing", Properties: map[string]string{"owner.note": "x"}})
 		must(t, err)
 	}, []string{}},
+
+	{"with lengths and without NULL", func(t *testing.T, table Table) {
+		schema := plan.Struct(plan.Field{Name: "id", Type: plan.Long},
+			plan.Col("s", plan.Struct(plan.Col("v", plan.VarChar(3)), plan.Col("c", plan.Char(2)))))
+		s, err := table.Create(t.Context(), CreateSpec{Schema: schema, Now: testTime})
+		must(t, err)
+		if !s.Schema.Equal(schema) {
+			t.Errorf("the schema is read back as %s", s.Schema.JSON())
+		}
+		rows := plan.Struct(plan.Col("id", plan.Long),
+			plan.Col("s", plan.Struct(plan.Col("v", plan.String), plan.Col("c", plan.String))))
+		row := []plan.Value{int64(1), []plan.Value{"abc", "x "}}
+		must(t, appendRows(s, rows, nil, nil, chunk.FromRows(rows, row)))
+	}, []string{"1|{v=abc,c=x }"}},
 }
 
 func must(t *testing.T, err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -83,7 +84,10 @@ type segment struct {
 }
 
 // segment lists the log and finds what the newest version is made of.
-func (t Table) segment() (segment, error) {
+func (t Table) segment() (segment, error) { return t.segmentUpTo(math.MaxInt64) }
+
+// segmentUpTo is segment of the newest version up to one.
+func (t Table) segmentUpTo(version int64) (segment, error) {
 	infos, err := t.FS.List(t.logPath(""))
 	if vfs.NotFound(err) {
 		return segment{}, notATable(t.Dir)
@@ -91,11 +95,14 @@ func (t Table) segment() (segment, error) {
 	if err != nil {
 		return segment{}, fmt.Errorf("list log of %s: %w", t.Dir, err)
 	}
+	later := false
 	var commits []int64
 	checkpoints := map[int64][]logFile{}
 	for _, info := range infos {
 		switch f, ok := logFileOf(info.Name); {
 		case !ok:
+		case f.version > version:
+			later = true
 		case f.checkpoint:
 			checkpoints[f.version] = append(checkpoints[f.version], f)
 		default:
@@ -103,6 +110,9 @@ func (t Table) segment() (segment, error) {
 		}
 	}
 	if len(commits) == 0 && len(checkpoints) == 0 {
+		if later {
+			return segment{from: -1, to: -1}, nil
+		}
 		return segment{}, notATable(t.Dir)
 	}
 	slices.Sort(commits)

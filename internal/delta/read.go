@@ -54,6 +54,7 @@ func (s *Snapshot) readFile(
 			return fmt.Errorf("read %s: it has no column %q", s.Dir, name)
 		}
 		field := s.Schema.Fields[at]
+		field.Type = field.Type.Unbounded()
 		if !s.Partitioned(name) {
 			layout[i].at = len(want.Fields)
 			want.Fields = append(want.Fields, field)

@@ -78,23 +78,6 @@ func unstorable(t plan.Type) string {
 	return ""
 }
 
-// storedSchema is a schema as the log has it: CHAR and VARCHAR are strings that
-// remember what they were.
-func storedSchema(schema plan.Type) plan.Type {
-	fields := slices.Clone(schema.Fields)
-	for i, f := range fields {
-		if f.Type.Kind != plan.KindChar && f.Type.Kind != plan.KindVarChar {
-			continue
-		}
-		mark := `"__CHAR_VARCHAR_TYPE_STRING":` + plan.JSONText(f.Type.Simple())
-		if rest := strings.TrimPrefix(f.Metadata, "{"); rest != "" && rest != "}" {
-			mark += "," + strings.TrimSuffix(rest, "}")
-		}
-		fields[i].Type, fields[i].Metadata = plan.String, "{"+mark+"}"
-	}
-	return plan.Struct(fields...)
-}
-
 // FitOptions say how data may differ from the table it is written to.
 type FitOptions struct {
 	// MergeSchema adds the columns that the table lacks.
@@ -204,13 +187,11 @@ func sameNames(a, b []string) bool {
 
 // fitColumn checks that values of a data column can stand in a table's.
 func (s *Snapshot) fitColumn(f plan.Field, data plan.Type, at int, o FitOptions) error {
-	have := data.Fields[at].Type
+	have, want := data.Fields[at].Type, f.Type.Unbounded()
 	switch {
-	case have.EqualIgnoringNull(f.Type), have.Kind == plan.KindNull:
+	case have.Unbounded().EqualIgnoringNull(want), have.Kind == plan.KindNull:
 		return nil
-	case have.IsString() && f.Type.IsString():
-		return nil
-	case o.Castable != nil && o.Castable(have, f.Type):
+	case o.Castable != nil && o.Castable(have, want):
 		return nil
 	case have.Kind == plan.KindStruct && f.Type.Kind == plan.KindStruct:
 		return s.mismatch(data, fmt.Sprintf("the fields of column %s differ", f.Name))
@@ -257,7 +238,7 @@ func (s *Snapshot) redescribe(fit *Fit, partitions []string) error {
 		return err
 	}
 	m := s.Metadata
-	m.SchemaString, m.PartitionColumns = storedSchema(fit.Schema).JSON(), partitions
+	m.SchemaString, m.PartitionColumns = plan.MarkLengths(fit.Schema).JSON(), partitions
 	if m.PartitionColumns == nil {
 		m.PartitionColumns = []string{}
 	}

@@ -43,6 +43,10 @@ func (t Table) load(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.replay(ctx, seg)
+}
+
+func (t Table) replay(ctx context.Context, seg segment) (*Snapshot, error) {
 	s := t.empty()
 	s.Version, s.checkpointed = seg.from, seg.from
 	for _, name := range seg.checkpoint {
@@ -118,7 +122,7 @@ func (s *Snapshot) settle() error {
 	if schema.Kind != plan.KindStruct {
 		return damaged(name, "the schema is no struct")
 	}
-	s.Schema = schema
+	s.Schema = plan.RestoreLengths(schema)
 	for _, p := range s.Metadata.PartitionColumns {
 		if columnIndex(schema, p) < 0 {
 			return damaged(name, fmt.Sprintf("the partition column %s is not in the schema", p))

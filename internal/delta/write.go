@@ -121,6 +121,7 @@ func newWriter(t Table, spec DataSpec) *writer {
 	for i, f := range spec.Schema.Fields {
 		if !slices.ContainsFunc(spec.Partitions, func(p string) bool { return strings.EqualFold(p, f.Name) }) {
 			w.data = append(w.data, i)
+			f.Type = f.Type.Unbounded()
 			w.file.Fields = append(w.file.Fields, f)
 		}
 	}
@@ -135,9 +136,8 @@ func (w *writer) chunk(c *chunk.Chunk) error {
 		return nil
 	}
 	for i, f := range w.spec.Schema.Fields {
-		if !f.Nullable && c.Cols[i].Nulls() > 0 {
-			return newError(classInvariant, "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
-				fmt.Sprintf("The column %s takes no NULL.", f.Name), "columnName", f.Name)
+		if err := checkNulls(f, f.Name, c.Cols[i]); err != nil {
+			return err
 		}
 	}
 	data := &chunk.Chunk{Cols: make([]*chunk.Vector, len(w.data)), Rows: c.Rows}
@@ -162,6 +162,24 @@ func (w *writer) chunk(c *chunk.Chunk) error {
 			values[w.spec.Partitions[i]] = partText(c.Cols[at], int(rows[dir][0]))
 		}
 		if err := w.append(fileKey{c.Part, dir}, values, data.Take(rows[dir])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNulls refuses NULL in a column, or in a field of a struct, that takes none.
+// As in Delta, a NULL struct breaks the rule of its fields too.
+func checkNulls(f plan.Field, name string, v *chunk.Vector) error {
+	if !f.Nullable && v.Nulls() > 0 {
+		return Refused("DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
+			fmt.Sprintf("The column %s takes no NULL.", name), "columnName", name)
+	}
+	for i, inner := range f.Type.Fields {
+		if !inner.Nullable && v.Nulls() > 0 {
+			return checkNulls(inner, name+"."+inner.Name, chunk.NullVector(v.Kids[i].Type, 1))
+		}
+		if err := checkNulls(inner, name+"."+inner.Name, v.Kids[i]); err != nil {
 			return err
 		}
 	}

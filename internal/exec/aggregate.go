@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -12,9 +13,18 @@ type aggregateOp struct {
 }
 
 func (p *planner) buildAggregate(n *plan.Aggregate) (input, error) {
+	if calls := pythonCalls(n); len(calls) > 0 {
+		return p.buildPythonAggregate(n, calls)
+	}
 	in, agg, err := p.buildGrouping(n)
 	if err != nil {
 		return input{}, err
+	}
+	if at := sessionKey(n.Group); at >= 0 {
+		if len(agg.sets) > 0 || agg.distinct() {
+			return input{}, plan.Unsupported("session windows with grouping sets or DISTINCT")
+		}
+		return input{op: &sessionOp{in.op, agg, at}, attrs: n.Output()}, nil
 	}
 	return input{op: &aggregateOp{in.op, agg}, attrs: n.Output()}, nil
 }
@@ -56,17 +66,22 @@ func (g *groups) results(r *running) chunk.Rows {
 			yield(nil, err)
 			return
 		}
-		ev := g.of.results.take(r)
-		defer ev.release()
+		ev := g.of.results.Take(r.evaluation())
+		defer ev.Release()
 		for from := 0; from < all.Rows; from += chunk.MaxRows {
 			c := all.Slice(from, min(from+chunk.MaxRows, all.Rows))
-			cols, err := ev.EvalAll(c, nil)
-			if err == nil {
-				err = r.stopped()
-			}
-			if !yield(&chunk.Chunk{Cols: cols, Rows: c.Rows}, err) || err != nil {
+			if !present(r, ev, c, yield) {
 				return
 			}
 		}
 	}
+}
+
+// present yields the result columns of some groups; false ends it.
+func present(r *running, ev *eval.Evaluator, groups *chunk.Chunk, yield receiver) bool {
+	cols, err := ev.EvalAll(groups, nil)
+	if err == nil {
+		err = r.stopped()
+	}
+	return yield(&chunk.Chunk{Cols: cols, Rows: groups.Rows, Part: groups.Part}, err) && err == nil
 }

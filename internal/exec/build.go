@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -11,24 +12,44 @@ import (
 // Build compiles a resolved plan. It refuses what cannot run, by name; nothing
 // is read.
 func Build(n plan.Node, env *function.Env) (*Program, error) {
-	p := &planner{env: env, known: map[plan.Node]*subquery{}}
+	p := &planner{env: env, known: map[subqueryKey]bool{}}
+	return p.program(n)
+}
+
+// compileSet compiles expressions over the columns of an input.
+func (p *planner) compileSet(exprs []plan.Expr, input []*plan.Attribute) (*eval.Set, error) {
+	return eval.NewSet(exprs, input, p.env, p.subquery)
+}
+
+func (p *planner) program(n plan.Node) (*Program, error) {
 	in, err := p.build(n, nil)
 	if err != nil {
 		return nil, err
 	}
 	root := in.take(n.Output()).op
-	return &Program{schema: plan.SchemaOf(n.Output()), root: root, subs: p.subs, env: env}, nil
+	return &Program{
+		plan: n, schema: plan.SchemaOf(n.Output()), root: root, subs: p.subs, env: p.env, operators: p.operators,
+	}, nil
 }
 
 // planner turns nodes into operators.
 type planner struct {
-	env *function.Env
-	// alone says that expressions are compiled outside of a plan, where nobody
-	// would run a subquery.
-	alone bool
-	subs  []*subquery
-	known map[plan.Node]*subquery
+	env   *function.Env
+	subs  []*subquery // those inside others first
+	known map[subqueryKey]bool
+
+	// Of plans that run batch by batch.
+	streaming bool
+	mode      plan.OutputMode
+	operators []*StateOperator
+	// processors are the stateful processors of the plan, as they describe themselves.
+	processors map[*plan.TransformPython]*Processor
+
+	lifted plan.ExprID // the last id of a column that Python functions became
 }
+
+// keeps says that a node needs state between batches.
+func (p *planner) keeps(n plan.Node) bool { return p.streaming && plan.Streaming(n) }
 
 // input is an operator and the columns it yields: those of its node that
 // somebody above asked for, at least.
@@ -81,6 +102,10 @@ func (p *planner) build(n plan.Node, want need) (input, error) {
 // chain is build for the operators that Spark evaluates over local data while
 // it optimizes.
 func (p *planner) chain(n plan.Node, want need) (input, error) {
+	n, err := p.withoutPython(n)
+	if err != nil {
+		return input{}, err
+	}
 	switch n := n.(type) {
 	case *plan.Scan:
 		return buildScan(n, want), nil
@@ -95,31 +120,67 @@ func (p *planner) chain(n plan.Node, want need) (input, error) {
 	case *plan.Filter:
 		return p.buildFilter(n, want)
 	case *plan.Aggregate:
+		if p.keeps(n) {
+			return p.buildStreamAggregate(n)
+		}
 		return p.buildAggregate(n)
 	case *plan.Join:
+		if p.streaming && plan.Streaming(n.Left) && plan.Streaming(n.Right) {
+			return p.buildStreamJoin(n, want)
+		}
 		return p.buildJoin(n, want)
 	case *plan.SetOp:
 		return p.buildSetOp(n, want)
 	case *plan.Sort:
 		return p.buildSort(n, nil, want)
 	case *plan.Limit:
+		if p.keeps(n) && (p.mode == plan.AppendMode || !aggregatesStream(n.Input)) {
+			return p.buildStreamLimit(n, want)
+		}
 		return p.buildLimit(n, want)
 	case *plan.Dedup:
+		if p.keeps(n) {
+			return p.buildStreamDedup(n, want)
+		}
 		return p.buildDedup(n, want)
 	case *plan.Generate:
 		return p.buildGenerate(n, want)
 	case *plan.Repartition:
 		return p.buildRepartition(n, want)
+	case *plan.Window:
+		return p.buildWindow(n, want)
 	case *plan.Observe:
 		return p.buildObserve(n, want)
 	case *plan.Watermark:
 		return p.buildWatermark(n, want)
+	case *plan.TimeWindow:
+		return p.buildTimeWindow(n, want)
 	case *plan.ShowString:
 		return p.buildShow(n)
 	case *plan.SubqueryAlias:
 		return p.chain(n.Input, want)
 	case *plan.Hint:
 		return p.chain(n.Input, want)
+	default:
+		return p.functions(n, want)
+	}
+}
+
+// functions is chain for nodes that run Python.
+func (p *planner) functions(n plan.Node, want need) (input, error) {
+	switch n := n.(type) {
+	case *plan.MapPython:
+		return p.buildMapPython(n)
+	case *plan.GroupPython:
+		return p.buildGroupPython(n)
+	case *plan.StatePython:
+		return p.buildStatePython(n)
+	case *plan.TransformPython:
+		return p.buildTransform(n)
+	case *keyedRows:
+		return p.buildKeyedRows(n)
+	case *evalPython:
+		return p.buildEvalPython(n, want)
 	default:
 		panic(fmt.Sprintf("%T reached execution", n))
 	}

@@ -3,13 +3,14 @@ package exec
 import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // dedupOp keeps the first row of each key.
 type dedupOp struct {
 	in   operator
 	keys []int // ordinals
-	form *keyForm
+	form *rowkey.Form
 	keep []int
 }
 
@@ -31,7 +32,7 @@ func newDedup(in input, keys, attrs []*plan.Attribute) (input, error) {
 	for i, a := range keys {
 		types[i] = a.Of
 	}
-	form, err := newKeyForm(types)
+	form, err := rowkey.NewForm(types)
 	if err != nil {
 		return input{}, err
 	}
@@ -44,8 +45,8 @@ func (o *dedupOp) parts(*running) int { return 1 }
 func (o *dedupOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		held := r.lease("removal of duplicates")
-		defer held.end()
-		index := o.form.index()
+		defer held.End()
+		index := o.form.NewIndex()
 		ids := make([]int32, 0, chunk.MaxRows)
 		for c, err := range o.in.rows(r) {
 			if err != nil {
@@ -54,8 +55,8 @@ func (o *dedupOp) rows(r *running) chunk.Rows {
 			}
 			c = normalized(c, o.keys)
 			ids = grow(ids, c.Rows)
-			fresh := index.insert(pick(c, o.keys).Cols, nil, ids, make(chunk.Sel, 0, c.Rows))
-			if err := held.hold(index.bytes()); err != nil {
+			fresh := index.Insert(pick(c, o.keys).Cols, nil, ids, make(chunk.Sel, 0, c.Rows))
+			if err := held.Hold(index.Bytes()); err != nil {
 				yield(nil, err)
 				return
 			}
@@ -75,7 +76,7 @@ func (o *dedupOp) rows(r *running) chunk.Rows {
 func normalized(c *chunk.Chunk, keys []int) *chunk.Chunk {
 	out := &chunk.Chunk{Cols: append([]*chunk.Vector(nil), c.Cols...), Rows: c.Rows, Part: c.Part}
 	for _, k := range keys {
-		out.Cols[k] = normal(c.Cols[k])
+		out.Cols[k] = rowkey.Normal(c.Cols[k])
 	}
 	return out
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
 // Run is what one execution of a Program needs from outside.
 type Run struct {
-	// Eval replaces the environment given to Build; only Now may differ. Nil
-	// keeps Build's.
+	// Eval replaces the environment given to Build; only Now, Planned and Memory
+	// may differ. Nil keeps Build's.
 	Eval *function.Env
 	// Open yields the rows of a scan, columns in the order of s.Attrs.
 	Open func(ctx context.Context, s *plan.Scan) chunk.Rows
@@ -24,23 +25,23 @@ type Run struct {
 	Observe func(name string, schema plan.Type, row []plan.Value)
 	// EventTimes is told, chunk by chunk, what passed a watermark; may be nil.
 	EventTimes func(w *plan.Watermark, seen EventTimes)
-	// MemoryBytes bounds what sorts, joins and aggregations may hold; 0 stands
-	// for the default of 2 GiB.
-	MemoryBytes int64
+	// Python runs functions of the user; nil refuses them.
+	Python *Python
+	// Stateful is given to programs of BuildStream that have operators.
+	Stateful *Stateful
 }
-
-// defaultMemory is Run.MemoryBytes when nobody says otherwise.
-const defaultMemory = 2 << 30
 
 // defaultPartitions is spark.sql.shuffle.partitions when a Run leaves it out.
 const defaultPartitions = 200
 
 // Program is a compiled plan.
 type Program struct {
-	schema plan.Type
-	root   operator
-	subs   []*subquery // those inside others first
-	env    *function.Env
+	plan      plan.Node
+	schema    plan.Type
+	root      operator
+	subs      []*subquery // those inside others first
+	env       *function.Env
+	operators []*StateOperator
 }
 
 // Schema is the struct type of the rows that Run yields.
@@ -51,6 +52,7 @@ func (p *Program) Schema() plan.Type { return p.schema }
 func (p *Program) Run(ctx context.Context, run *Run) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		r := newRunning(ctx, run, p.env)
+		defer r.memory.Close()
 		for _, s := range p.subs {
 			if err := s.answer(r); err != nil {
 				yield(nil, err)
@@ -82,19 +84,24 @@ type running struct {
 	ctx     context.Context
 	run     *Run
 	env     *function.Env
-	budget  budget
-	answers map[*subquery]*answer
+	memory  *chunk.Budget // the run's part of the environment's
+	answers map[subqueryKey]*answer
 }
 
 func newRunning(ctx context.Context, run *Run, env *function.Env) *running {
-	r := &running{ctx: ctx, run: run, env: env, budget: budget{limit: run.MemoryBytes}}
+	r := &running{ctx: ctx, run: run, env: env}
 	if run.Eval != nil {
 		r.env = run.Eval
 	}
-	if r.budget.limit <= 0 {
-		r.budget.limit = defaultMemory
-	}
+	r.memory = r.env.Memory.Part()
 	return r
+}
+
+// evaluation is the run as expressions see it.
+func (r *running) evaluation() eval.Run { return eval.Run{Env: r.env, Memory: r.memory, Answers: r} }
+
+func (r *running) lease(operator string) *chunk.Lease {
+	return &chunk.Lease{Of: r.memory, Operator: operator}
 }
 
 // stopped is the reason why the run must end, or nil.

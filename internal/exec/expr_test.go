@@ -3,63 +3,13 @@ package exec
 import (
 	"errors"
 	"fmt"
-	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/weir-dev/weir/internal/chunk"
-	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
-
-func bool3(t testing.TB, name string) *plan.Attribute {
-	return &plan.Attribute{Name: name, Of: plan.Boolean, Null: true, ID: sharedIDs.Next()}
-}
-
-// The answers of this table are those of the SQL standard, which Spark follows.
-func TestLogicHasThreeValues(t *testing.T) {
-	a, b := bool3(t, "a"), bool3(t, "b")
-	values := []plan.Value{false, true, nil}
-	and := [3][3]plan.Value{{false, false, false}, {false, true, nil}, {false, nil, nil}}
-	or := [3][3]plan.Value{{false, true, nil}, {true, true, true}, {nil, true, nil}}
-	c := chunk.NewChunk(plan.Struct(plan.Col("a", plan.Boolean), plan.Col("b", plan.Boolean)), 9)
-	var wantAnd, wantOr []plan.Value
-	for i, x := range values {
-		for k, y := range values {
-			c.AppendValues(row(x, y))
-			wantAnd, wantOr = append(wantAnd, and[i][k]), append(wantOr, or[i][k])
-		}
-	}
-	for name, want := range map[string][]plan.Value{"and": wantAnd, "or": wantOr} {
-		got := column(evaluate(t, call(t, name, a, b), []*plan.Attribute{a, b}, c))
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-func evaluate(t testing.TB, e plan.Expr, input []*plan.Attribute, c *chunk.Chunk) *chunk.Vector {
-	t.Helper()
-	ev, err := Compile(e, input, testEnv())
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := ev.Eval(c, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-func column(v *chunk.Vector) []plan.Value {
-	out := make([]plan.Value, v.Len)
-	for i := range out {
-		out[i] = v.Value(i)
-	}
-	return out
-}
 
 func TestBranchesNotTakenDoNotFail(t *testing.T) {
 	f := relation(t, plan.Struct(plan.Col("a", plan.Int)), row(int64(0)), row(int64(2)), row(nil))
@@ -179,29 +129,6 @@ func TestFields(t *testing.T) {
 		row(nil, row(), row()))
 }
 
-func TestConstants(t *testing.T) {
-	one := plan.Lit(int64(1), plan.Int)
-	if v, err := EvalConst(call(t, "+", one, one), testEnv()); err != nil || v != int64(2) {
-		t.Errorf("1 + 1 = %v, %v", v, err)
-	}
-	_, err := EvalConst(call(t, "/", one, plan.Lit(int64(0), plan.Int)), testEnv())
-	var mistake *plan.Error
-	if !errors.As(err, &mistake) || mistake.Condition != "DIVIDE_BY_ZERO" {
-		t.Errorf("1 / 0: got %v", err)
-	}
-}
-
-func TestErrorsKnowTheirPlace(t *testing.T) {
-	here := &plan.Origin{Fragment: "div"}
-	e := call(t, "/", plan.Lit(1.0, plan.Double), plan.Lit(0.0, plan.Double)).(*plan.Call)
-	e.Origin = here
-	_, err := EvalConst(e, testEnv())
-	var mistake *plan.Error
-	if !errors.As(err, &mistake) || mistake.Origin != here {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestPythonIsRefusedByName(t *testing.T) {
 	f := ints(t, 1)
 	udf := &plan.PythonUDF{Name: "shout", Returns: plan.String}
@@ -225,29 +152,9 @@ func TestRowsKnowTheirPlace(t *testing.T) {
 		row(int64(4), int64(17179869184), int64(2)), row(int64(5), int64(17179869185), int64(2)))
 }
 
-func TestNormalMakesEqualValuesEqual(t *testing.T) {
-	odd := math.Float64frombits(math.Float64bits(math.NaN()) ^ 1<<63)
-	v := chunk.Of(plan.Double, []float64{math.Copysign(0, -1), 0, odd, math.NaN(), 1})
-	n := chunk.Values[int64](normal(v))
-	if n[0] != n[1] || n[2] != n[3] || n[4] == n[0] {
-		t.Errorf("bits are %x", n)
-	}
-	if same := chunk.Of(plan.Double, []float64{1, 2}); normal(same) != same {
-		t.Error("a normal vector was copied")
-	}
-	schema := plan.Struct(plan.Col("l", plan.Array(plan.Double, true)))
-	list := chunk.FromRows(schema, row(row(math.Copysign(0, -1))))
-	if got := normal(list.Cols[0]).Value(0); math.Signbit(got.([]plan.Value)[0].(float64)) {
-		t.Errorf("got %v", got)
-	}
-}
-
 // Recorded from Spark 4.3.0: spark.range(0, 6, 1, 3).select(rand(7)). Each
 // partition has a sequence of its own.
 func TestSeedsDependOnThePartition(t *testing.T) {
-	if _, ok := function.Lookup("rand"); !ok {
-		t.Skip("the shelf has no rand()")
-	}
 	f := numbers(t, 0, 6, 1, 3)
 	f.project(f.as(call(t, "rand", long(7)), "r")).want(
 		row(0.28188121484885875), row(0.45998819035056326), row(0.4836508543933039),

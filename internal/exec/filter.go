@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -9,11 +10,14 @@ import (
 // columns that are read above.
 type filterOp struct {
 	in   operator
-	set  *exprSet
+	set  *eval.Set
 	keep []int // ordinals of the columns to keep; nil for all
 }
 
 func (p *planner) buildFilter(n *plan.Filter, want need) (input, error) {
+	if callsPython(n.Cond) {
+		return p.buildPythonFilter(n, want)
+	}
 	in, err := p.chain(n.Input, want.with(n.Cond))
 	if err != nil {
 		return input{}, err
@@ -46,15 +50,15 @@ func (o *filterOp) parts(r *running) int { return o.in.parts(r) }
 
 func (o *filterOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		ev := o.set.take(r)
-		defer ev.release()
+		ev := o.set.Take(r.evaluation())
+		defer ev.Release()
 		for c, err := range o.in.rows(r) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			ev.begin(c)
-			sel, err := ev.filter(o.set.outs[0], nil)
+			ev.Begin(c)
+			sel, err := ev.Filter(0, nil)
 			if err != nil {
 				yield(nil, err)
 				return

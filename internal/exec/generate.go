@@ -2,6 +2,7 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -9,7 +10,7 @@ import (
 // generateOp repeats each row for every row that a generator makes of it.
 type generateOp struct {
 	in    operator
-	set   *exprSet // the generator's arguments
+	set   *eval.Set // the generator's arguments
 	gen   generator
 	outer bool
 	keep  []int
@@ -71,8 +72,8 @@ func (o *generateOp) parts(r *running) int { return o.in.parts(r) }
 
 func (o *generateOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		ev := o.set.take(r)
-		defer ev.release()
+		ev := o.set.Take(r.evaluation())
+		defer ev.Release()
 		for c, err := range o.in.rows(r) {
 			if err != nil {
 				yield(nil, err)

@@ -2,8 +2,10 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // grouping is a compiled aggregation. It computes keys and arguments over the
@@ -11,13 +13,13 @@ import (
 // group: the keys, then the values of the aggregate calls, then those of
 // grouping() and grouping_id().
 type grouping struct {
-	in      *exprSet // keys, then arguments and filters
+	in      *eval.Set // keys, then arguments and filters
 	keys    int
 	types   []plan.Type // of the keys
 	calls   []aggregate
 	sets    []groupSet // none: plain GROUP BY
 	marks   []mark
-	results *exprSet
+	results *eval.Set
 	// row is the columns that results is computed over.
 	row []*plan.Attribute
 }
@@ -57,6 +59,16 @@ const (
 	markColumn
 )
 
+// distinct tells whether a call counts each value once.
+func (g *grouping) distinct() bool {
+	for _, a := range g.calls {
+		if a.call.Distinct {
+			return true
+		}
+	}
+	return false
+}
+
 // buildGrouping compiles an aggregation and its input.
 func (p *planner) buildGrouping(n *plan.Aggregate) (input, *grouping, error) {
 	b, results, err := collectGroups(n)
@@ -78,7 +90,7 @@ func collectGroups(n *plan.Aggregate) (b *groupBuilder, results []plan.Expr, err
 		keys: map[string]int{}, calls: map[string]int{}, marks: map[string]int{},
 	}
 	for i, e := range n.Group {
-		text := canon(e)
+		text := eval.Canonical(e)
 		if _, ok := b.keys[text]; !ok {
 			b.keys[text] = i
 		}
@@ -95,7 +107,7 @@ func collectGroups(n *plan.Aggregate) (b *groupBuilder, results []plan.Expr, err
 			return nil, nil, err
 		}
 	}
-	_, err = newKeyForm(b.g.types)
+	_, err = rowkey.NewForm(b.g.types)
 	return b, results, err
 }
 
@@ -121,7 +133,7 @@ func (b *groupBuilder) column(kind int, t plan.Type) *plan.Attribute {
 
 // result rewrites a result expression so that it reads the row of a group.
 func (b *groupBuilder) result(e plan.Expr) (plan.Expr, error) {
-	if i, ok := b.keys[canon(e)]; ok {
+	if i, ok := b.keys[eval.Canonical(e)]; ok {
 		if alias, ok := e.(*plan.Alias); ok {
 			return alias.WithChildren([]plan.Expr{b.attrs[keyColumn][i]}), nil
 		}
@@ -154,7 +166,7 @@ func (b *groupBuilder) result(e plan.Expr) (plan.Expr, error) {
 
 // call registers an aggregate call; equal ones are computed once.
 func (b *groupBuilder) call(n *plan.AggregateCall) (plan.Expr, error) {
-	text := canon(n)
+	text := eval.Canonical(n)
 	if i, ok := b.calls[text]; ok {
 		return b.attrs[callColumn][i], nil
 	}
@@ -165,11 +177,14 @@ func (b *groupBuilder) call(n *plan.AggregateCall) (plan.Expr, error) {
 	a := aggregate{call: n, def: d, filter: -1}
 	for _, arg := range n.Args {
 		a.args = append(a.args, len(b.exprs))
+		if o, ok := arg.(*plan.SortOrder); ok {
+			arg = o.Child // the accumulator knows the direction
+		}
 		b.exprs = append(b.exprs, arg)
 		if !n.Distinct {
 			continue
 		}
-		if err := comparable(arg.Type()); err != nil {
+		if err := rowkey.Comparable(arg.Type()); err != nil {
 			return nil, err
 		}
 	}
@@ -185,27 +200,29 @@ func (b *groupBuilder) call(n *plan.AggregateCall) (plan.Expr, error) {
 // groups is the state of one aggregation.
 type groups struct {
 	of       *grouping
-	ev       *Evaluator
-	index    *keyIndex // nil for a global aggregation
+	ev       *eval.Evaluator
+	index    *rowkey.Index // nil for a global aggregation
 	keys     []*chunk.Vector
 	sets     []int32 // the set of each group
 	accs     []function.Accumulator
-	distinct []*keyIndex // of calls with DISTINCT
-	held     *lease
+	distinct []*rowkey.Index // of calls with DISTINCT
+	held     *chunk.Lease
 	nested   int64 // bytes of arguments kept in collections, about
 	ids      []int32
 	fresh    []uint16
+	// kept numbers the groups that a state keeps, in place of index; else nil.
+	kept *keptGroups
 }
 
 // start begins an aggregation without rows.
 func (g *grouping) start(r *running) (*groups, error) {
-	s := &groups{of: g, ev: g.in.take(r), held: r.lease("aggregation")}
+	s := &groups{of: g, ev: g.in.Take(r.evaluation()), held: r.lease("aggregation")}
 	types := g.types
 	if len(g.sets) > 0 {
 		types = append(append([]plan.Type(nil), types...), plan.Int)
 	}
 	if len(types) > 0 {
-		index, err := newKeyIndex(types)
+		index, err := rowkey.NewIndex(types)
 		if err != nil {
 			return nil, err
 		}
@@ -215,9 +232,9 @@ func (g *grouping) start(r *running) (*groups, error) {
 		s.keys = append(s.keys, chunk.New(t, 0))
 	}
 	for _, a := range g.calls {
-		acc, err := a.def.Accumulate(a.call, &s.ev.env)
+		acc, err := a.def.Accumulate(a.call, s.ev.Env())
 		if err != nil {
-			return nil, at(err, a.call)
+			return nil, eval.At(err, a.call)
 		}
 		s.accs = append(s.accs, acc)
 		if !a.call.Distinct {
@@ -228,7 +245,7 @@ func (g *grouping) start(r *running) (*groups, error) {
 		for _, arg := range a.call.Args {
 			seen = append(seen, arg.Type())
 		}
-		index, err := newKeyIndex(seen)
+		index, err := rowkey.NewIndex(seen)
 		if err != nil {
 			return nil, err
 		}
@@ -239,16 +256,19 @@ func (g *grouping) start(r *running) (*groups, error) {
 
 // end gives back what the aggregation held.
 func (g *groups) end() {
-	g.ev.release()
-	g.held.end()
+	g.ev.Release()
+	g.held.End()
 }
 
 // count is the number of groups; a global aggregation has one.
 func (g *groups) count() int {
-	if g.index == nil {
+	switch {
+	case g.kept != nil:
+		return len(g.kept.at)
+	case g.index == nil:
 		return 1
 	}
-	return g.index.count
+	return g.index.Count
 }
 
 // add folds a chunk.
@@ -256,29 +276,35 @@ func (g *groups) add(c *chunk.Chunk) error {
 	if c.Rows == 0 {
 		return nil
 	}
-	g.ev.begin(c)
+	g.ev.Begin(c)
 	keys := make([]*chunk.Vector, g.of.keys)
 	for k := range keys {
-		v, err := g.ev.out(k, nil)
+		v, err := g.ev.Out(k, nil)
 		if err != nil {
 			return err
 		}
-		keys[k] = normal(v)
+		keys[k] = rowkey.Normal(v)
 	}
 	if len(g.of.sets) == 0 {
-		g.assign(keys, -1, c.Rows)
-		if err := g.update(); err != nil {
+		if err := g.fold(keys, -1, c.Rows); err != nil {
 			return err
 		}
 		return g.account()
 	}
 	for i, set := range g.of.sets {
-		g.assign(set.apply(keys, i, c.Rows), i, c.Rows)
-		if err := g.update(); err != nil {
+		if err := g.fold(set.apply(keys, i, c.Rows), i, c.Rows); err != nil {
 			return err
 		}
 	}
 	return g.account()
+}
+
+// fold folds the rows of the chunk under the given keys.
+func (g *groups) fold(keys []*chunk.Vector, set, n int) error {
+	if err := g.assign(keys, set, n); err != nil {
+		return err
+	}
+	return g.update()
 }
 
 // apply is the keys of a set: NULL for those it leaves out, then its number.
@@ -295,16 +321,24 @@ func (s groupSet) apply(keys []*chunk.Vector, number, n int) []*chunk.Vector {
 }
 
 // assign finds the group of each row.
-func (g *groups) assign(keys []*chunk.Vector, set, n int) {
+func (g *groups) assign(keys []*chunk.Vector, set, n int) error {
 	if cap(g.ids) < n {
 		g.ids = make([]int32, max(n, chunk.MaxRows))
 	}
 	g.ids = g.ids[:n]
-	if g.index == nil {
+	g.fresh = g.fresh[:0]
+	switch {
+	case g.kept != nil:
+		var err error
+		if g.fresh, err = g.kept.assign(keys, g.ids, g.fresh); err != nil || g.kept.nameless {
+			return err
+		}
+	case g.index == nil:
 		clear(g.ids)
-		return
+		return nil
+	default:
+		g.fresh = g.index.Insert(keys, nil, g.ids, g.fresh)
 	}
-	g.fresh = g.index.insert(keys, nil, g.ids, g.fresh[:0])
 	for k, out := range g.keys {
 		appendRows(out, keys[k], g.fresh)
 	}
@@ -313,6 +347,7 @@ func (g *groups) assign(keys []*chunk.Vector, set, n int) {
 			g.sets = append(g.sets, int32(set))
 		}
 	}
+	return nil
 }
 
 // update folds the rows of the chunk into their groups, call by call.
@@ -339,7 +374,7 @@ func (g *groups) update() error {
 		}
 		g.nested += keptBytes(g.accs[k], args)
 		if err := g.accs[k].Update(g.ids, args, sel, g.count()); err != nil {
-			return at(err, a.call)
+			return eval.At(err, a.call)
 		}
 	}
 	return nil
@@ -350,27 +385,27 @@ func (g *groups) picked(a *aggregate) (chunk.Sel, error) {
 	if a.filter < 0 {
 		return nil, nil
 	}
-	return g.ev.filter(g.of.in.outs[a.filter], nil)
+	return g.ev.Filter(a.filter, nil)
 }
 
 // argument computes an argument for the rows that count.
 func (g *groups) argument(out int, sel chunk.Sel) (*chunk.Vector, error) {
 	if sel == nil {
-		return g.ev.out(out, nil)
+		return g.ev.Out(out, nil)
 	}
-	return g.ev.within(g.of.in.outs[out], sel)
+	return g.ev.Within(out, sel)
 }
 
 // unseen is the rows whose arguments are new to their group. The arguments are
 // made normal on the way.
-func (g *groups) unseen(seen *keyIndex, args []*chunk.Vector, sel chunk.Sel) chunk.Sel {
+func (g *groups) unseen(seen *rowkey.Index, args []*chunk.Vector, sel chunk.Sel) chunk.Sel {
 	cols := make([]*chunk.Vector, 0, len(args)+1)
 	cols = append(cols, chunk.Of(plan.Int, g.ids))
 	for i, v := range args {
-		args[i] = normal(v)
+		args[i] = rowkey.Normal(v)
 		cols = append(cols, args[i])
 	}
-	return seen.insert(cols, sel, make([]int32, len(g.ids)), make(chunk.Sel, 0, sel.Count(len(g.ids))))
+	return seen.Insert(cols, sel, make([]int32, len(g.ids)), make(chunk.Sel, 0, sel.Count(len(g.ids))))
 }
 
 // keptBytes estimates what an accumulator that keeps its input keeps of it.
@@ -384,7 +419,7 @@ func keptBytes(acc function.Accumulator, args []*chunk.Vector) int64 {
 	}
 	n := int64(0)
 	for _, v := range args {
-		n += vectorBytes(v)
+		n += chunk.SizeOf(v)
 	}
 	return n
 }
@@ -392,19 +427,22 @@ func keptBytes(acc function.Accumulator, args []*chunk.Vector) int64 {
 // account tells the budget what the groups hold.
 func (g *groups) account() error {
 	n := g.nested
-	if g.index != nil {
-		n += g.index.bytes()
+	switch {
+	case g.kept != nil:
+		n += g.kept.bytes()
+	case g.index != nil:
+		n += g.index.Bytes()
 	}
 	for _, v := range g.keys {
-		n += vectorBytes(v)
+		n += chunk.SizeOf(v)
 	}
 	for k, acc := range g.accs {
 		n += int64(16 * len(acc.BufferTypes()) * g.count())
 		if g.distinct[k] != nil {
-			n += g.distinct[k].bytes()
+			n += g.distinct[k].Bytes()
 		}
 	}
-	return g.held.hold(n)
+	return g.held.Hold(n)
 }
 
 // finish is one row for each group: keys, values of the calls, marks.
@@ -414,11 +452,11 @@ func (g *groups) finish() (*chunk.Chunk, error) {
 	for k, acc := range g.accs {
 		a := &g.of.calls[k]
 		if err := g.announce(k); err != nil {
-			return nil, at(err, a.call)
+			return nil, eval.At(err, a.call)
 		}
 		v, err := acc.Result()
 		if err != nil {
-			return nil, at(err, a.call)
+			return nil, eval.At(err, a.call)
 		}
 		all.Cols = append(all.Cols, v)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -27,7 +28,7 @@ func (b *groupBuilder) groupSets(n *plan.Aggregate) error {
 		for _, exprs := range n.Sets {
 			in := map[int]bool{}
 			for _, e := range exprs {
-				i, ok := b.keys[canon(e)]
+				i, ok := b.keys[eval.Canonical(e)]
 				if !ok {
 					panic("a grouping set names no grouping expression")
 				}
@@ -63,7 +64,7 @@ func isMark(name string) bool { return name == "grouping" || name == "grouping_i
 func (b *groupBuilder) mark(name string, args []plan.Expr, of plan.Type) (plan.Expr, error) {
 	keys := make([]int, 0, b.g.keys)
 	for _, e := range args {
-		i, ok := b.keys[canon(e)]
+		i, ok := b.keys[eval.Canonical(e)]
 		if !ok {
 			panic(name + " of something that is no grouping expression")
 		}

@@ -2,7 +2,9 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // joinOp reads one side whole (the built side) and streams the other past it.
@@ -14,10 +16,10 @@ type joinOp struct {
 	built  side
 	// flipped says that the streamed side is the right one (a right join).
 	flipped bool
-	keys    *keyForm // nil without keys
+	keys    *rowkey.Form // nil without keys
 	// nullSafe says of each key that NULL equals NULL (<=>).
 	nullSafe []bool
-	residual *exprSet // over left, then right columns; nil without one
+	residual *eval.Set // over left, then right columns; nil without one
 	// out and test are the columns of a result row and of a pair to be tested.
 	out, test pairColumns
 	outer     bool // streamed rows without a match stay
@@ -27,7 +29,7 @@ type joinOp struct {
 type side struct {
 	op    operator
 	attrs []*plan.Attribute
-	keys  *exprSet
+	keys  *eval.Set
 }
 
 // pairColumns is ordinals of the columns to take from each side, the left
@@ -108,7 +110,7 @@ func (p *planner) joinKeys(o *joinOp, eq []equality, l, r *side) error {
 		o.nullSafe = append(o.nullSafe, e.nullSafe)
 	}
 	var err error
-	if o.keys, err = newKeyForm(types); err != nil {
+	if o.keys, err = rowkey.NewForm(types); err != nil {
 		return err
 	}
 	if l.keys, err = p.compileSet(left, l.attrs); err != nil {
@@ -202,7 +204,7 @@ func readsOnly(e plan.Expr, attrs []*plan.Attribute) bool {
 
 func isVolatile(e plan.Expr) bool {
 	call, ok := e.(*plan.Call)
-	return ok && volatile(call.Name)
+	return ok && eval.Volatile(call.Name)
 }
 
 // broadcastBytes is spark.sql.autoBroadcastJoinThreshold: below it Spark sends

@@ -2,25 +2,27 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // joining is a join in progress.
 type joining struct {
 	op       *joinOp
 	run      *running
-	held     *lease
+	held     *chunk.Lease
 	yield    func(*chunk.Chunk, error) bool
 	stopped  bool // nobody wants more rows
 	single   bool // all rows go to partition 0
 	store    *rowStore
-	index    *keyIndex
+	index    *rowkey.Index
 	first    []int32 // the first built row of each key
 	last     []int32
 	next     []int32 // the next built row of the same key, -1 at the end
 	matched  []bool  // of built rows, for a full join
-	streamEv *Evaluator
-	restEv   *Evaluator
+	streamEv *eval.Evaluator
+	restEv   *eval.Evaluator
 	ids      []int32
 
 	c      *chunk.Chunk // the streamed chunk
@@ -32,12 +34,12 @@ type joining struct {
 }
 
 func (j *joining) end() {
-	for _, ev := range []*Evaluator{j.streamEv, j.restEv} {
+	for _, ev := range []*eval.Evaluator{j.streamEv, j.restEv} {
 		if ev != nil {
-			ev.release()
+			ev.Release()
 		}
 	}
-	j.held.end()
+	j.held.End()
 }
 
 // build reads the built side.
@@ -45,15 +47,15 @@ func (j *joining) build() error {
 	o := j.op
 	j.store = newRowStore(o.built.attrs, j.held)
 	if o.residual != nil {
-		j.restEv = o.residual.take(j.run)
+		j.restEv = o.residual.Take(j.run.evaluation())
 	}
 	if o.keys == nil {
 		return j.done(j.store.addAll(o.built.op.rows(j.run)))
 	}
-	j.streamEv = o.stream.keys.take(j.run)
-	j.index = o.keys.index()
-	ev := o.built.keys.take(j.run)
-	defer ev.release()
+	j.streamEv = o.stream.keys.Take(j.run.evaluation())
+	j.index = o.keys.NewIndex()
+	ev := o.built.keys.Take(j.run.evaluation())
+	defer ev.Release()
 	for c, err := range o.built.op.rows(j.run) {
 		if err == nil {
 			err = j.addBuilt(ev, c)
@@ -67,15 +69,15 @@ func (j *joining) build() error {
 
 // done ends the built side: its size decides about partitions.
 func (j *joining) done(err error) error {
-	j.single = j.op.kind == plan.FullJoin || j.held.bytes > broadcastBytes
+	j.single = j.op.kind == plan.FullJoin || j.held.Held() > broadcastBytes
 	if j.op.kind == plan.FullJoin {
 		j.matched = make([]bool, j.store.rows)
 	}
 	return err
 }
 
-func (j *joining) addBuilt(ev *Evaluator, c *chunk.Chunk) error {
-	keys, sel, err := j.keysOf(ev, c)
+func (j *joining) addBuilt(ev *eval.Evaluator, c *chunk.Chunk) error {
+	keys, sel, err := joinKeys(ev, c, j.op.nullSafe)
 	if err != nil {
 		return err
 	}
@@ -83,16 +85,16 @@ func (j *joining) addBuilt(ev *Evaluator, c *chunk.Chunk) error {
 	if err := j.store.add(c); err != nil {
 		return err
 	}
-	before := j.index.bytes()
+	before := j.index.Bytes()
 	j.ids = grow(j.ids, c.Rows)
-	fresh := j.index.insert(keys, sel, j.ids, nil)
+	fresh := j.index.Insert(keys, sel, j.ids, nil)
 	for range fresh {
 		j.first, j.last = append(j.first, -1), append(j.last, -1)
 	}
 	for range c.Rows {
 		j.next = append(j.next, -1)
 	}
-	eachRow(sel, c.Rows, func(i int) {
+	sel.Each(c.Rows, func(i int) {
 		id, row := j.ids[i], base+int32(i)
 		if j.first[id] < 0 {
 			j.first[id] = row
@@ -101,19 +103,20 @@ func (j *joining) addBuilt(ev *Evaluator, c *chunk.Chunk) error {
 		}
 		j.last[id] = row
 	})
-	return j.held.add(j.index.bytes() - before + int64(8*len(fresh)+4*c.Rows))
+	return j.held.Add(j.index.Bytes() - before + int64(8*len(fresh)+4*c.Rows))
 }
 
-// keysOf is the keys of a chunk and the rows whose keys can match at all.
-func (j *joining) keysOf(ev *Evaluator, c *chunk.Chunk) ([]*chunk.Vector, chunk.Sel, error) {
+// joinKeys is the keys of a chunk, normal, and the rows whose keys can match at
+// all; nil for all of them. nullSafe says of each key that NULL equals NULL.
+func joinKeys(ev *eval.Evaluator, c *chunk.Chunk, nullSafe []bool) ([]*chunk.Vector, chunk.Sel, error) {
 	keys, err := ev.EvalAll(c, nil)
 	if err != nil {
 		return nil, nil, err
 	}
 	var strict []*chunk.Vector
 	for k, v := range keys {
-		keys[k] = normal(v)
-		if !j.op.nullSafe[k] && (v.Valid != nil || v.Type.Kind == plan.KindNull) {
+		keys[k] = rowkey.Normal(v)
+		if !nullSafe[k] && (v.Valid != nil || v.Type.Kind == plan.KindNull) {
 			strict = append(strict, v)
 		}
 	}
@@ -165,7 +168,7 @@ func (j *joining) lookUp(c *chunk.Chunk) ([]int32, error) {
 	if j.op.keys == nil {
 		return nil, nil
 	}
-	keys, sel, err := j.keysOf(j.streamEv, c)
+	keys, sel, err := joinKeys(j.streamEv, c, j.op.nullSafe)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +178,7 @@ func (j *joining) lookUp(c *chunk.Chunk) ([]int32, error) {
 			j.ids[i] = -1
 		}
 	}
-	j.index.find(keys, sel, j.ids)
+	j.index.Find(keys, sel, j.ids)
 	return j.ids, nil
 }
 
@@ -260,8 +263,8 @@ func (j *joining) passing(left, right []int32) (l, r []int32, err error) {
 		return nil, nil, err
 	}
 	ev := j.restEv
-	ev.begin(pairs)
-	sel, err := ev.filter(j.op.residual.outs[0], nil)
+	ev.Begin(pairs)
+	sel, err := ev.Filter(0, nil)
 	if err != nil || sel == nil {
 		return left, right, err
 	}

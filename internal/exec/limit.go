@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -46,7 +47,7 @@ func (p *planner) rowCount(e plan.Expr, absent int64) (int64, error) {
 	if e == nil {
 		return absent, nil
 	}
-	v, err := EvalConst(e, p.env)
+	v, err := eval.Const(e, p.env)
 	if err != nil {
 		return 0, err
 	}
@@ -91,7 +92,7 @@ func (o *tailOp) parts(*running) int { return 1 }
 func (o *tailOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		held := r.lease("tail")
-		defer held.end()
+		defer held.End()
 		last, err := o.last(r, held)
 		if err != nil {
 			yield(nil, err)
@@ -106,7 +107,7 @@ func (o *tailOp) rows(r *running) chunk.Rows {
 }
 
 // last is the chunks that hold the last rows, cut to them.
-func (o *tailOp) last(r *running, held *lease) ([]*chunk.Chunk, error) {
+func (o *tailOp) last(r *running, held *chunk.Lease) ([]*chunk.Chunk, error) {
 	if o.count == 0 {
 		return nil, nil
 	}
@@ -114,7 +115,7 @@ func (o *tailOp) last(r *running, held *lease) ([]*chunk.Chunk, error) {
 	rows := int64(0)
 	for c, err := range o.in.rows(r) {
 		if err == nil {
-			err = held.add(chunkBytes(c))
+			err = held.Add(c.Size())
 		}
 		if err != nil {
 			return nil, err
@@ -123,7 +124,7 @@ func (o *tailOp) last(r *running, held *lease) ([]*chunk.Chunk, error) {
 		rows += int64(c.Rows)
 		for rows-int64(last[0].Rows) >= o.count {
 			rows -= int64(last[0].Rows)
-			if err := held.add(-chunkBytes(last[0])); err != nil {
+			if err := held.Add(-last[0].Size()); err != nil {
 				return nil, err
 			}
 			last = last[1:]

@@ -59,12 +59,12 @@ func (o *spreadOp) parts(*running) int { return 0 }
 func (o *spreadOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		held := r.lease("local data")
-		defer held.end()
+		defer held.End()
 		var chunks []*chunk.Chunk
 		total := 0
 		for c, err := range o.in.rows(r) {
 			if err == nil {
-				err = held.add(chunkBytes(c))
+				err = held.Add(c.Size())
 			}
 			if err != nil {
 				yield(nil, err)

@@ -28,8 +28,11 @@ func (p *planner) buildObserve(n *plan.Observe, want need) (input, error) {
 	if err := b.compile(p, in.attrs, results); err != nil {
 		return input{}, err
 	}
-	attrs := want.only(in.attrs)
-	o := &observeOp{in.op, n.Name, b.g, plan.SchemaOf(metrics.Output()), ordinalsOf(in.attrs, attrs)}
+	attrs, columns := want.only(in.attrs), make([]*plan.Attribute, len(n.Metrics))
+	for i, e := range n.Metrics {
+		columns[i] = plan.ToAttribute(e)
+	}
+	o := &observeOp{in.op, n.Name, b.g, plan.SchemaOf(columns), ordinalsOf(in.attrs, attrs)}
 	return input{op: o, attrs: attrs}, nil
 }
 

@@ -282,13 +282,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := f.try(&Run{MemoryBytes: 1 << 20})
+			_, _, err := f.try(bounded(1 << 20))
 			var mistake *plan.Error
 			if !errors.As(err, &mistake) || mistake.Condition != "UNABLE_TO_ACQUIRE_MEMORY" {
 				t.Fatalf("got %v", err)
 			}
 			args := mistake.Args
-			if args["requestedBytes"] == "" || args["receivedBytes"] == "" || !strings.Contains(mistake.Msg, name) {
+			if args["requestedBytes"] == "" || args["receivedBytes"] == "" || !strings.Contains(mistake.Msg, name) ||
+				!strings.Contains(mistake.Msg, "the.key") {
 				t.Errorf("error does not say enough: %v %v", mistake, mistake.Args)
 			}
 			if rows, _, err := f.try(&Run{}); err != nil || len(rows) != 200_000 {
@@ -298,10 +299,17 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// bounded is a run that may hold so many bytes.
+func bounded(bytes int64) *Run {
+	env := testEnv()
+	env.Memory = chunk.NewBudget(nil, bytes, "the.key")
+	return &Run{Eval: env}
+}
+
 func TestTopRowsNeedLittleMemory(t *testing.T) {
 	f := numbers(t, 0, 500_000, 1, 2)
 	f = f.with(plan.NewSort(f.node, true, desc(f)))
-	rows, _, err := limited(f, plan.Lit(int64(2), plan.Int), nil).try(&Run{MemoryBytes: 1 << 20})
+	rows, _, err := limited(f, plan.Lit(int64(2), plan.Int), nil).try(bounded(1 << 20))
 	if err != nil {
 		t.Fatal(err)
 	}

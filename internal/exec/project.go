@@ -2,13 +2,14 @@ package exec
 
 import (
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
 // projectOp computes columns.
 type projectOp struct {
 	in  operator
-	set *exprSet
+	set *eval.Set
 }
 
 func (p *planner) buildProject(n *plan.Project, want need) (input, error) {
@@ -19,7 +20,11 @@ func (p *planner) buildProject(n *plan.Project, want need) (input, error) {
 			exprs, attrs = append(exprs, e), append(attrs, a)
 		}
 	}
-	in, err := p.chain(n.Input, needs(exprs...))
+	below, exprs, err := p.liftPython(n.Input, exprs...)
+	if err != nil {
+		return input{}, err
+	}
+	in, err := p.chain(below, needs(exprs...))
 	if err != nil {
 		return input{}, err
 	}
@@ -48,8 +53,8 @@ func (o *projectOp) parts(r *running) int { return o.in.parts(r) }
 
 func (o *projectOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		ev := o.set.take(r)
-		defer ev.release()
+		ev := o.set.Take(r.evaluation())
+		defer ev.Release()
 		for c, err := range o.in.rows(r) {
 			if err != nil {
 				yield(nil, err)

@@ -112,8 +112,34 @@ func (w *world) query(text string, wrap func(plan.Node) plan.Node) ([]*chunk.Chu
 
 func asIs(n plan.Node) plan.Node { return n }
 
-func TestRecordedStatements(t *testing.T) {
-	judge(t, "testdata/statements.jsonl", func(w *world, s script) error {
+func TestRecordedStatements(t *testing.T) { judgeRows(t, "testdata/statements.jsonl") }
+
+func TestRecordedWindows(t *testing.T) { judgeRows(t, "testdata/windows.jsonl") }
+
+func TestRecordedLambdas(t *testing.T) { judgeRows(t, "testdata/lambdas.jsonl") }
+
+// The sums are those of arithmetic; the arrays are longer than a chunk, and so
+// is what the lambdas make of all rows.
+func TestLambdasOfManyElements(t *testing.T) {
+	w := &world{views: map[string]plan.Node{}, ids: &plan.IDs{}}
+	got, err := w.query(`SELECT aggregate(transform(sequence(1, 3000 + id), x -> x + id), 0L, (a, x) -> a + x),
+		size(filter(sequence(1, 3000), (x, i) -> exists(sequence(0, id), y -> y = i)))
+		FROM range(0, 5, 1, 1)`, asIs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for id := int64(0); id < 5; id++ {
+		n := 3000 + id
+		want = append(want, fmt.Sprintf("[%d,%d]", n*(n+1)/2+n*id, id+1))
+	}
+	if diff := cmp.Diff(want, rendered(got)); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+}
+
+func judgeRows(t *testing.T, path string) {
+	judge(t, path, func(w *world, s script) error {
 		for _, st := range s.Steps {
 			got, err := w.query(st.SQL, asIs)
 			if st.Error != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
+	"github.com/weir-dev/weir/internal/function/hashes"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -17,7 +19,7 @@ import (
 type repartitionOp struct {
 	in    operator
 	count int
-	hash  *exprSet // nil: in turn
+	hash  *eval.Set // nil: in turn
 	attrs []*plan.Attribute
 }
 
@@ -63,7 +65,7 @@ func (o *repartitionOp) rows(r *running) chunk.Rows {
 			return
 		}
 		held := r.lease("repartition")
-		defer held.end()
+		defer held.End()
 		s := &shuffle{op: o, held: held, count: count, stores: map[[2]int]*rowStore{}}
 		if err := s.read(r); err != nil {
 			yield(nil, err)
@@ -109,7 +111,7 @@ func emitAll(r *running, s *rowStore, part int, yield receiver) bool {
 // shuffle is a repartition in progress.
 type shuffle struct {
 	op     *repartitionOp
-	held   *lease
+	held   *chunk.Lease
 	count  int
 	stores map[[2]int]*rowStore // by partition of the input and of the output
 	sels   []chunk.Sel
@@ -118,10 +120,10 @@ type shuffle struct {
 
 // read takes all rows into their stores.
 func (s *shuffle) read(r *running) error {
-	var ev *Evaluator
+	var ev *eval.Evaluator
 	if s.op.hash != nil {
-		ev = s.op.hash.take(r)
-		defer ev.release()
+		ev = s.op.hash.Take(r.evaluation())
+		defer ev.Release()
 	}
 	s.turns, s.sels = map[int]int{}, make([]chunk.Sel, s.count)
 	for c, err := range s.op.in.rows(r) {
@@ -149,7 +151,7 @@ func (s *shuffle) read(r *running) error {
 }
 
 // assign sorts the rows of a chunk by their new partition.
-func (s *shuffle) assign(ev *Evaluator, c *chunk.Chunk) error {
+func (s *shuffle) assign(ev *eval.Evaluator, c *chunk.Chunk) error {
 	if ev == nil {
 		turn, ok := s.turns[c.Part]
 		if !ok {
@@ -167,10 +169,7 @@ func (s *shuffle) assign(ev *Evaluator, c *chunk.Chunk) error {
 		return err
 	}
 	for i, h := range chunk.Values[int32](v) {
-		part := int(h) % s.count
-		if part < 0 {
-			part += s.count
-		}
+		part := hashes.Partition(h, s.count)
 		s.sels[part] = append(s.sels[part], uint16(i))
 	}
 	return nil
@@ -179,7 +178,7 @@ func (s *shuffle) assign(ev *Evaluator, c *chunk.Chunk) error {
 // emit yields the rows of each new partition, in the order of the old ones. A
 // joined partition is read input by input instead, as Spark fetches it.
 func (s *shuffle) emit(r *running, yield receiver) {
-	joined := s.op.count == 0 && s.held.bytes < smallShuffle
+	joined := s.op.count == 0 && s.held.Held() < smallShuffle
 	keys := slices.SortedFunc(maps.Keys(s.stores), func(a, b [2]int) int {
 		if joined {
 			return slices.Compare(a[:], b[:])

@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // buildSetOp compiles UNION, INTERSECT and EXCEPT.
@@ -44,7 +45,7 @@ func buildOverlap(n *plan.SetOp, ins []input) (input, error) {
 	for i, a := range n.Attrs {
 		types[i] = a.Of
 	}
-	form, err := newKeyForm(types)
+	form, err := rowkey.NewForm(types)
 	if err != nil {
 		return input{}, err
 	}
@@ -93,7 +94,7 @@ func (o *unionOp) rows(r *running) chunk.Rows {
 // the left side pass. NULL equals NULL.
 type overlapOp struct {
 	left, right operator
-	form        *keyForm
+	form        *rowkey.Form
 	except, all bool
 }
 
@@ -101,8 +102,8 @@ func (o *overlapOp) parts(*running) int { return 1 }
 
 func (o *overlapOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		s := &overlap{op: o, index: o.form.index(), held: r.lease("set operation")}
-		defer s.held.end()
+		s := &overlap{op: o, index: o.form.NewIndex(), held: r.lease("set operation")}
+		defer s.held.End()
 		for c, err := range o.right.rows(r) {
 			if err == nil {
 				err = s.right(c)
@@ -112,7 +113,7 @@ func (o *overlapOp) rows(r *running) chunk.Rows {
 				return
 			}
 		}
-		s.known = s.index.count
+		s.known = s.index.Count
 		s.passed = make([]bool, s.known)
 		for c, err := range o.left.rows(r) {
 			if err == nil {
@@ -132,8 +133,8 @@ func (o *overlapOp) rows(r *running) chunk.Rows {
 // overlap is a set operation in progress.
 type overlap struct {
 	op     *overlapOp
-	index  *keyIndex
-	held   *lease
+	index  *rowkey.Index
+	held   *chunk.Lease
 	ids    []int32
 	known  int     // rows with numbers below it exist on the right
 	times  []int64 // how often, less those used up
@@ -148,8 +149,8 @@ func (s *overlap) number(c *chunk.Chunk) (*chunk.Chunk, error) {
 	}
 	c = normalized(c, all)
 	s.ids = grow(s.ids, c.Rows)
-	s.index.insert(c.Cols, nil, s.ids, nil)
-	return c, s.held.hold(s.index.bytes() + int64(9*s.index.count))
+	s.index.Insert(c.Cols, nil, s.ids, nil)
+	return c, s.held.Hold(s.index.Bytes() + int64(9*s.index.Count))
 }
 
 func (s *overlap) right(c *chunk.Chunk) error {
@@ -157,7 +158,7 @@ func (s *overlap) right(c *chunk.Chunk) error {
 	if err != nil {
 		return err
 	}
-	for len(s.times) < s.index.count {
+	for len(s.times) < s.index.Count {
 		s.times = append(s.times, 0)
 	}
 	for _, id := range s.ids {
@@ -172,7 +173,7 @@ func (s *overlap) left(c *chunk.Chunk) (*chunk.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	for len(s.passed) < s.index.count {
+	for len(s.passed) < s.index.Count {
 		s.passed = append(s.passed, false)
 	}
 	sel := make(chunk.Sel, 0, c.Rows)

@@ -5,14 +5,16 @@ import (
 	"slices"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // sortOp orders rows: all of them into one partition, or those of each
 // partition.
 type sortOp struct {
 	in     operator
-	set    *exprSet
+	set    *eval.Set
 	orders []*plan.SortOrder
 	attrs  []*plan.Attribute
 	global bool
@@ -27,10 +29,13 @@ func (p *planner) buildSort(n *plan.Sort, top *int64, want need) (input, error) 
 	if len(n.Orders) == 0 {
 		return p.build(n.Input, want)
 	}
+	if slices.ContainsFunc(n.Orders, func(o *plan.SortOrder) bool { return callsPython(o) }) {
+		return p.buildPythonSort(n, top, want)
+	}
 	keys := make([]plan.Expr, len(n.Orders))
 	for i, o := range n.Orders {
 		keys[i] = o.Child
-		if err := comparable(o.Type()); err != nil {
+		if err := rowkey.Comparable(o.Type()); err != nil {
 			return input{}, err
 		}
 	}
@@ -56,7 +61,7 @@ func (o *sortOp) parts(r *running) int {
 func (o *sortOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		held := r.lease("sort")
-		defer held.end()
+		defer held.End()
 		sorted, err := o.collect(r, held)
 		if err != nil {
 			yield(nil, err)
@@ -71,9 +76,9 @@ func (o *sortOp) rows(r *running) chunk.Rows {
 }
 
 // collect reads all rows into the sorters of their partitions.
-func (o *sortOp) collect(r *running, held *lease) (map[int]*sorter, error) {
-	ev := o.set.take(r)
-	defer ev.release()
+func (o *sortOp) collect(r *running, held *chunk.Lease) (map[int]*sorter, error) {
+	ev := o.set.Take(r.evaluation())
+	defer ev.Release()
 	sorters := map[int]*sorter{}
 	for c, err := range o.in.rows(r) {
 		if err != nil {
@@ -99,10 +104,10 @@ func (o *sortOp) collect(r *running, held *lease) (map[int]*sorter, error) {
 type sorter struct {
 	op    *sortOp
 	store *rowStore
-	keys  sortKeys
+	keys  rowkey.SortKeys
 }
 
-func (s *sorter) add(ev *Evaluator, c *chunk.Chunk) error {
+func (s *sorter) add(ev *eval.Evaluator, c *chunk.Chunk) error {
 	cols, err := ev.EvalAll(c, nil)
 	if err != nil {
 		return err
@@ -110,12 +115,12 @@ func (s *sorter) add(ev *Evaluator, c *chunk.Chunk) error {
 	if err := s.store.add(c); err != nil {
 		return err
 	}
-	before := s.keys.bytes()
-	s.keys.add(cols, s.op.orders)
-	if err := s.store.held.add(s.keys.bytes() - before); err != nil {
+	before := s.keys.Bytes()
+	s.keys.Add(cols, s.op.orders)
+	if err := s.store.held.Add(s.keys.Bytes() - before); err != nil {
 		return err
 	}
-	if top := s.op.top; top != nil && len(s.keys.list) > int(max(4*chunk.MaxRows, 4**top)) {
+	if top := s.op.top; top != nil && s.keys.Len() > int(max(4*chunk.MaxRows, 4**top)) {
 		return s.cut(int(*top))
 	}
 	return nil
@@ -123,14 +128,14 @@ func (s *sorter) add(ev *Evaluator, c *chunk.Chunk) error {
 
 // cut keeps the first n rows.
 func (s *sorter) cut(n int) error {
-	s.keys.sort()
-	rows := s.keys.rows(0, n, nil)
+	s.keys.Sort()
+	rows := s.keys.Rows(0, n, nil)
 	first := s.store.chunk(rows)
-	s.keys.cut(rows)
+	s.keys.Cut(rows)
 	held := s.store.held
-	held.end()
+	held.End()
 	s.store = newRowStore(s.op.attrs, held)
-	if err := held.add(s.keys.bytes()); err != nil {
+	if err := held.Add(s.keys.Bytes()); err != nil {
 		return err
 	}
 	return s.store.add(first)
@@ -138,10 +143,10 @@ func (s *sorter) cut(n int) error {
 
 // emit yields the rows in order. It reports whether more are wanted.
 func (s *sorter) emit(r *running, part int, yield receiver) bool {
-	s.keys.sort()
+	s.keys.Sort()
 	var rows []int32
-	for from := 0; from < len(s.keys.list); from += chunk.MaxRows {
-		rows = s.keys.rows(from, from+chunk.MaxRows, rows[:0])
+	for from := 0; from < s.keys.Len(); from += chunk.MaxRows {
+		rows = s.keys.Rows(from, from+chunk.MaxRows, rows[:0])
 		if err := r.stopped(); err != nil {
 			yield(nil, err)
 			return false

@@ -12,10 +12,10 @@ import (
 type rowStore struct {
 	cols []*chunk.Vector
 	rows int
-	held *lease
+	held *chunk.Lease
 }
 
-func newRowStore(attrs []*plan.Attribute, held *lease) *rowStore {
+func newRowStore(attrs []*plan.Attribute, held *chunk.Lease) *rowStore {
 	s := &rowStore{cols: make([]*chunk.Vector, len(attrs)), held: held}
 	for i, a := range attrs {
 		s.cols[i] = chunk.New(a.Of, 0)
@@ -25,13 +25,13 @@ func newRowStore(attrs []*plan.Attribute, held *lease) *rowStore {
 
 // add copies the rows of a chunk.
 func (s *rowStore) add(c *chunk.Chunk) error {
-	if err := s.held.add(chunkBytes(c)); err != nil {
+	if err := s.held.Add(c.Size()); err != nil {
 		return err
 	}
 	for i, v := range s.cols {
 		// Offsets count bytes and elements in 32 bits.
-		if grown := int64(len(v.Data)) + vectorBytes(c.Cols[i]); v.Offsets != nil && grown > math.MaxInt32 {
-			return outOfMemory(s.held.operator, vectorBytes(c.Cols[i]), s.held.of)
+		if grown := int64(len(v.Data)) + chunk.SizeOf(c.Cols[i]); v.Offsets != nil && grown > math.MaxInt32 {
+			return chunk.TooLong(s.held.Operator, grown)
 		}
 		appendAll(v, c.Cols[i])
 	}
@@ -57,7 +57,7 @@ func pickRows(operator string, cols []*chunk.Vector, ordinals []int, rows []int3
 	out := make([]*chunk.Vector, len(ordinals))
 	for i, k := range ordinals {
 		var err error
-		if out[i], err = repeat(operator, cols[k], rows); err != nil {
+		if out[i], err = chunk.GatherMany(operator, cols[k], rows); err != nil {
 			return nil, err
 		}
 	}
@@ -75,3 +75,18 @@ func (s *rowStore) chunk(rows []int32) *chunk.Chunk {
 
 // appendAll adds all rows of src to v.
 func appendAll(v, src *chunk.Vector) { v.AppendRange(src, 0, src.Len) }
+
+// appendRows adds some rows of src to v.
+func appendRows(v, src *chunk.Vector, rows []uint16) {
+	if v.Offsets != nil || len(rows) == 0 {
+		for _, i := range rows {
+			v.AppendFrom(src, int(i))
+		}
+		return
+	}
+	if len(rows) == src.Len {
+		appendAll(v, src) // rows ascend
+		return
+	}
+	appendAll(v, chunk.Gather(src, rows))
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/rowkey"
 )
 
 // subquery is a compiled query inside an expression. It runs once, before the
@@ -13,7 +14,7 @@ type subquery struct {
 	node  *plan.Subquery
 	root  operator
 	attrs []*plan.Attribute
-	form  *keyForm // of IN
+	form  *rowkey.Form // of IN
 }
 
 // answer is what a subquery found.
@@ -23,17 +24,20 @@ type answer struct {
 	rows   *membership
 }
 
-// subquery compiles a subquery; one that stands in several places runs once.
-func (p *planner) subquery(n *plan.Subquery) (*subquery, error) {
-	if p.alone {
-		return nil, plan.Unsupported("a subquery in this place").At(n.Origin)
-	}
-	if s, ok := p.known[n.Plan]; ok && s.node.Kind == n.Kind {
-		return s, nil
+// subqueryKey tells subqueries apart: one that stands in several places runs once.
+type subqueryKey struct {
+	plan plan.Node
+	kind plan.SubqueryKind
+}
+
+// subquery compiles a subquery.
+func (p *planner) subquery(n *plan.Subquery) error {
+	if p.known[subqueryKey{n.Plan, n.Kind}] {
+		return nil
 	}
 	in, err := p.build(n.Plan, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	in = in.take(n.Plan.Output())
 	s := &subquery{node: n, root: in.op, attrs: in.attrs}
@@ -42,22 +46,22 @@ func (p *planner) subquery(n *plan.Subquery) (*subquery, error) {
 		for i, a := range in.attrs {
 			types[i] = a.Of
 		}
-		if s.form, err = newKeyForm(types); err != nil {
-			return nil, err
+		if s.form, err = rowkey.NewForm(types); err != nil {
+			return err
 		}
 	}
-	p.known[n.Plan] = s
+	p.known[subqueryKey{n.Plan, n.Kind}] = true
 	p.subs = append(p.subs, s)
-	return s, nil
+	return nil
 }
 
 // answer runs the subquery.
 func (s *subquery) answer(r *running) error {
 	a := &answer{}
 	if r.answers == nil {
-		r.answers = map[*subquery]*answer{}
+		r.answers = map[subqueryKey]*answer{}
 	}
-	r.answers[s] = a
+	r.answers[subqueryKey{s.node.Plan, s.node.Kind}] = a
 	switch s.node.Kind {
 	case plan.ScalarSubquery:
 		return s.scalar(r, a)
@@ -106,40 +110,37 @@ func (s *subquery) scalar(r *running, a *answer) error {
 	return nil
 }
 
-// evalSubquery looks a subquery's answer up.
-func evalSubquery(ev *Evaluator, i int, sel chunk.Sel) (*chunk.Vector, error) {
-	s := &ev.set.steps[i]
-	a := ev.run.answers[s.sub]
-	switch s.sub.node.Kind {
+// Answer is the answer of a subquery of this run for the picked rows of n.
+func (r *running) Answer(
+	s *plan.Subquery, values []*chunk.Vector, sel chunk.Sel, n int,
+) (*chunk.Vector, error) {
+	a := r.answers[subqueryKey{s.Plan, s.Kind}]
+	switch s.Kind {
 	case plan.ScalarSubquery:
-		return repeat("subquery", a.value, make([]int32, ev.c.Rows))
+		return chunk.GatherMany("subquery", a.value, make([]int32, n))
 	case plan.ExistsSubquery:
-		return chunk.Repeat(a.exists, plan.Boolean, ev.c.Rows), nil
+		return chunk.Repeat(a.exists, plan.Boolean, n), nil
 	}
-	values := make([]*chunk.Vector, len(s.kids))
-	for k, kid := range s.kids {
-		v, err := ev.eval(kid, sel)
-		if err != nil {
-			return nil, err
-		}
-		values[k] = normal(v)
+	normals := make([]*chunk.Vector, len(values))
+	for k, v := range values {
+		normals[k] = rowkey.Normal(v)
 	}
-	return a.rows.contain(values, sel, ev.c.Rows), nil
+	return a.rows.contain(normals, sel, n), nil
 }
 
 // membership answers IN over the rows of a subquery.
 type membership struct {
-	index *keyIndex       // rows without NULL
+	index *rowkey.Index   // rows without NULL
 	whole []*chunk.Vector // the same as columns, unless there is only one
 	gaps  []*chunk.Vector // rows with a NULL
 	rows  int
-	held  *lease
+	held  *chunk.Lease
 	ids   []int32
 }
 
-func newMembership(form *keyForm, held *lease) *membership {
-	m := &membership{index: form.index(), held: held}
-	for _, t := range form.types {
+func newMembership(form *rowkey.Form, held *chunk.Lease) *membership {
+	m := &membership{index: form.NewIndex(), held: held}
+	for _, t := range form.Types {
 		m.whole = append(m.whole, chunk.New(t, 0))
 		m.gaps = append(m.gaps, chunk.New(t, 0))
 	}
@@ -151,11 +152,11 @@ func (m *membership) single() bool { return len(m.gaps) == 1 }
 func (m *membership) add(c *chunk.Chunk) error {
 	cols := make([]*chunk.Vector, len(c.Cols))
 	for i, v := range c.Cols {
-		cols[i] = normal(v)
+		cols[i] = rowkey.Normal(v)
 	}
 	whole, gaps := splitNulls(cols, nil, c.Rows)
 	m.ids = grow(m.ids, c.Rows)
-	fresh := m.index.insert(cols, whole, m.ids, nil)
+	fresh := m.index.Insert(cols, whole, m.ids, nil)
 	if m.single() {
 		// One NULL of a single column says all that others could.
 		fresh, gaps = nil, gaps[:min(len(gaps), 1-min(1, m.gaps[0].Len))]
@@ -165,18 +166,18 @@ func (m *membership) add(c *chunk.Chunk) error {
 		appendRows(m.gaps[i], v, gaps)
 	}
 	m.rows += c.Rows
-	held := m.index.bytes()
+	held := m.index.Bytes()
 	for i := range cols {
-		held += vectorBytes(m.whole[i]) + vectorBytes(m.gaps[i])
+		held += chunk.SizeOf(m.whole[i]) + chunk.SizeOf(m.gaps[i])
 	}
-	return m.held.hold(held)
+	return m.held.Hold(held)
 }
 
 // splitNulls parts rows into those without any NULL and others.
 func splitNulls(cols []*chunk.Vector, sel chunk.Sel, n int) (whole, gaps chunk.Sel) {
 	flags := chunk.Make(plan.Boolean, n)
 	values := chunk.Values[uint8](flags)
-	eachRow(sel, n, func(i int) {
+	sel.Each(n, func(i int) {
 		values[i] = 1
 		for _, v := range cols {
 			if v.IsNull(i) {
@@ -185,7 +186,7 @@ func splitNulls(cols []*chunk.Vector, sel chunk.Sel, n int) (whole, gaps chunk.S
 			}
 		}
 	})
-	return split(flags, sel, n)
+	return chunk.Split(flags, sel, n)
 }
 
 // contain is, for each picked row: true if an equal row exists, NULL if one
@@ -195,7 +196,7 @@ func (m *membership) contain(values []*chunk.Vector, sel chunk.Sel, n int) *chun
 	yes := chunk.Values[uint8](out)
 	whole, gaps := splitNulls(values, sel, n)
 	m.ids = grow(m.ids, n)
-	m.index.find(values, whole, m.ids)
+	m.index.Find(values, whole, m.ids)
 	for _, i := range whole {
 		switch {
 		case m.ids[i] >= 0:
@@ -227,5 +228,5 @@ func maybe(rows, values []*chunk.Vector, i int) bool {
 }
 
 func equalValues(a *chunk.Vector, i int, b *chunk.Vector, k int) bool {
-	return bytes.Equal(appendKey(nil, a, i), appendKey(nil, b, k))
+	return bytes.Equal(rowkey.Append(nil, a, i), rowkey.Append(nil, b, k))
 }

@@ -66,7 +66,7 @@ func (o *watermarkOp) rows(r *running) chunk.Rows {
 // windows.
 func eventTimes(v *chunk.Vector) EventTimes {
 	if v.Type.Kind == plan.KindStruct {
-		v = fieldOf(v, len(v.Kids)-1)
+		v = v.Field(len(v.Kids) - 1)
 	}
 	t := EventTimes{Count: int64(v.Len)}
 	for i, us := range chunk.Values[int64](v) {

@@ -16,8 +16,9 @@ import (
 
 // resolver is analysis as far as expressions over one table need it.
 type resolver struct {
-	env  *function.Env
-	cols []*plan.Attribute
+	env    *function.Env
+	cols   []*plan.Attribute
+	params *parameters // of the lambda around
 }
 
 func (r *resolver) resolve(e plan.Expr) (plan.Expr, error) {
@@ -31,6 +32,12 @@ func (r *resolver) resolve(e plan.Expr) (plan.Expr, error) {
 	case *plan.Cast:
 		return r.cast(e)
 	case *plan.Alias:
+		child, err := r.resolve(e.Child)
+		if err != nil {
+			return nil, err
+		}
+		return e.WithChildren([]plan.Expr{child}), nil
+	case *plan.SortOrder:
 		child, err := r.resolve(e.Child)
 		if err != nil {
 			return nil, err
@@ -63,6 +70,9 @@ func (r *resolver) literal(e *plan.TypedLiteral) (plan.Expr, error) {
 }
 
 func (r *resolver) column(e *plan.UnresolvedAttribute) (plan.Expr, error) {
+	if v, err := r.parameter(e); v != nil || err != nil {
+		return v, err
+	}
 	name := e.Parts[len(e.Parts)-1]
 	for _, a := range r.cols {
 		if a.Name == name {
@@ -96,6 +106,10 @@ func (r *resolver) call(e *plan.UnresolvedFunction) (plan.Expr, error) {
 			args = append(args, plan.Lit(int64(1), plan.Int))
 			continue
 		}
+		if l, ok := a.(*plan.Lambda); ok {
+			args = append(args, l)
+			continue
+		}
 		x, err := r.resolve(a)
 		if err != nil {
 			return nil, err
@@ -110,7 +124,7 @@ func (r *resolver) call(e *plan.UnresolvedFunction) (plan.Expr, error) {
 		}
 	}
 	return function.BindCall(&function.Binding{Name: e.Name[len(e.Name)-1], Args: args, Distinct: e.Distinct,
-		Filter: filter, Origin: e.Origin, Env: r.env})
+		Filter: filter, Origin: e.Origin, Env: r.env, Lambda: r.lambda, Level: r.level()})
 }
 
 func (r *resolver) extract(e *plan.ExtractValue) (plan.Expr, error) {
@@ -118,6 +132,12 @@ func (r *resolver) extract(e *plan.ExtractValue) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.item(parts[0], parts[1], e.Origin)
+}
+
+// item is a part of a container.
+func (r *resolver) item(container, part plan.Expr, origin *plan.Origin) (plan.Expr, error) {
+	parts := []plan.Expr{container, part}
 	t := parts[0].Type()
 	each := t.Kind == plan.KindArray && t.Elem.Kind == plan.KindStruct
 	if t.Kind == plan.KindStruct || each {
@@ -134,7 +154,7 @@ func (r *resolver) extract(e *plan.ExtractValue) (plan.Expr, error) {
 		}
 	}
 	item, _ := function.Lookup("getitem")
-	return function.BindCall(&function.Binding{Def: item, Args: parts, Origin: e.Origin, Env: r.env})
+	return function.BindCall(&function.Binding{Def: item, Args: parts, Origin: origin, Env: r.env})
 }
 
 func (r *resolver) cast(e *plan.Cast) (plan.Expr, error) {
@@ -157,6 +177,7 @@ func (r *resolver) cast(e *plan.Cast) (plan.Expr, error) {
 type evaluator struct {
 	env  *function.Env
 	cols map[plan.ExprID]*chunk.Vector
+	vars map[variable]*chunk.Vector // of the lambdas around
 	// aggregates are the results of aggregate calls that were computed before.
 	aggregates map[*plan.AggregateCall]*chunk.Vector
 }
@@ -167,8 +188,12 @@ func (ev *evaluator) eval(e plan.Expr, sel chunk.Sel, n int) (*chunk.Vector, err
 		return chunk.Repeat(e.Value, e.Of, n), nil
 	case *plan.Alias:
 		return ev.eval(e.Child, sel, n)
+	case *plan.SortOrder:
+		return ev.eval(e.Child, sel, n)
 	case *plan.Attribute:
 		return ev.cols[e.ID], nil
+	case *plan.LambdaVariable:
+		return ev.vars[variable{e.Level, e.Index}], nil
 	case *plan.AggregateCall:
 		return ev.aggregates[e], nil
 	case *plan.Cast:
@@ -220,6 +245,9 @@ func (ev *evaluator) call(c *plan.Call, sel chunk.Sel, n int) (*chunk.Vector, er
 	}
 	if d.Lazy {
 		return ev.lazy(c, sel, n)
+	}
+	if d.Higher != nil && (d.Kernel == nil || len(c.Args) > 1) {
+		return ev.higher(c, d, sel, n)
 	}
 	if d.Kernel == nil {
 		return nil, fmt.Errorf("%s has no kernel", c.Name)

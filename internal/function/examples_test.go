@@ -19,19 +19,19 @@ func TestExamplesGiveWhatTheySay(t *testing.T) {
 			t.Errorf("%s has no example", d.Name)
 		}
 		for _, x := range d.Examples {
-			r := &recorded{Expr: x.SQL}
+			r := &recorded{Expr: x.SQL()}
 			if d.BindAggregate != nil {
 				r.Tail = fiveRows
 			}
 			env := environment(r)
 			_, v, err := run(r, env)
 			if err != nil {
-				t.Errorf("%s: %v", x.SQL, err)
+				t.Errorf("%s: %v", x.SQL(), err)
 				continue
 			}
 			style := codec.TextStyle{Zone: codec.NewOffsets(env.Zone), Pretty: true}
-			if got := string(style.AppendValue(nil, v, 0)); got != x.Want {
-				t.Errorf("%s gives %q, not %q", x.SQL, got, x.Want)
+			if got := string(style.AppendValue(nil, v, 0)); got != x.Want() {
+				t.Errorf("%s gives %q, not %q", x.SQL(), got, x.Want())
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func TestExamplesGiveWhatTheySay(t *testing.T) {
 // noExample are functions that give no value here: generators and what depends
 // on the partition are computed by exec, raise_error gives nothing.
 func noExample(d *function.Def) bool {
-	return d.Generator || d.Name == "raise_error" || d.Kernel == nil && d.Volatile
+	return d.Generator || d.Window != nil || d.Name == "raise_error" || d.Kernel == nil && d.Volatile
 }
 
 func TestEveryNameIsFoundWhateverItsCase(t *testing.T) {
@@ -56,8 +56,8 @@ func TestEveryNameIsFoundWhateverItsCase(t *testing.T) {
 			}
 		}
 		bound := d.Bind != nil || d.Rewrite != nil || d.BindAggregate != nil
-		evaluated := d.Kernel != nil || d.Lazy || d.Rewrite != nil || d.Accumulate != nil ||
-			d.Generator || d.Volatile
+		evaluated := d.Kernel != nil || d.Higher != nil || d.Lazy || d.Rewrite != nil || d.Accumulate != nil ||
+			d.Generator || d.Window != nil || d.Volatile
 		if !bound || !evaluated {
 			t.Errorf("%s cannot be bound (%v) or evaluated (%v)", d.Name, bound, evaluated)
 		}

@@ -1,84 +1,45 @@
 package function
 
 import (
-	"slices"
-	"strings"
 	"sync"
+
+	"github.com/weir-dev/weir/internal/function/agg"
+	"github.com/weir-dev/weir/internal/function/collections"
+	"github.com/weir-dev/weir/internal/function/fn"
+	"github.com/weir-dev/weir/internal/function/numbers"
+	"github.com/weir-dev/weir/internal/function/operators"
+	"github.com/weir-dev/weir/internal/function/text"
+	"github.com/weir-dev/weir/internal/function/times"
+	"github.com/weir-dev/weir/internal/function/windows"
+	"github.com/weir-dev/weir/internal/plan"
 )
 
-// families is the shelf: one list of functions for each file that holds some.
-func families() [][]*Def {
-	return [][]*Def{
-		arithmeticDefs(),
-		arrayDefs(),
-		bitwiseDefs(),
-		collectionDefs(),
-		dateDefs(),
-		dateFieldDefs(),
-		formatDefs(),
+// families is the shelf: one list of functions for each package that holds some,
+// and for those of this one.
+func families() [][]*fn.Def {
+	return [][]*fn.Def{
+		agg.Defs(),
+		collections.Defs(),
 		hashDefs(),
-		intervalDefs(),
-		jsonDefs(),
-		listDefs(),
-		logicDefs(),
-		mapDefs(),
-		mathDefs(),
 		miscDefs(),
-		momentDefs(),
-		pickDefs(),
-		predicateDefs(),
-		regexDefs(),
-		roundDefs(),
-		stringBuildDefs(),
-		stringDefs(),
-		sumDefs(),
-		timeConvDefs(),
-		timeMakeDefs(),
+		numbers.Defs(),
+		operators.Defs(),
+		text.Defs(),
+		times.Defs(),
+		windows.Defs(),
 	}
 }
 
-type shelf struct {
-	byName map[string]*Def
-	sorted []*Def
-}
+// opened is the shelf, made when it is first asked for.
+var opened = sync.OnceValue(func() *fn.Shelf { return fn.NewShelf(families()...) })
 
-// theShelf is filled when it is first asked: functions refer to each other by
-// name, so it cannot be while the package is set up.
-var theShelf struct {
-	once sync.Once
-	shelf
-}
-
-func opened() *shelf {
-	theShelf.once.Do(func() { theShelf.fill() })
-	return &theShelf.shelf
-}
-
-func (s *shelf) fill() {
-	s.byName = map[string]*Def{}
-	for _, family := range families() {
-		for _, d := range family {
-			for _, name := range append([]string{d.Name}, d.Aliases...) {
-				if s.byName[name] != nil {
-					panic("two functions are called " + name)
-				}
-				s.byName[name] = d
-			}
-			s.sorted = append(s.sorted, d)
-		}
-	}
-	slices.SortFunc(s.sorted, func(a, b *Def) int { return strings.Compare(a.Name, b.Name) })
-}
+// BindCall binds a call by name: to a scalar function, an aggregate, or what it
+// is short for. A name that is not on the shelf is UNRESOLVED_ROUTINE.
+func BindCall(b *fn.Binding) (plan.Expr, error) { return opened().Bind(b) }
 
 // Lookup finds a function by name or alias, in any case.
-func Lookup(name string) (*Def, bool) {
-	d, ok := opened().byName[name]
-	if !ok {
-		d, ok = opened().byName[strings.ToLower(name)]
-	}
-	return d, ok
-}
+func Lookup(name string) (*fn.Def, bool) { return opened().Lookup(name) }
 
 // All is every function, sorted by name. Those with Hidden set are not known to
 // users by that name.
-func All() []*Def { return slices.Clone(opened().sorted) }
+func All() []*fn.Def { return opened().All() }

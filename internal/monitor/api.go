@@ -34,6 +34,7 @@ func (s *Snapshot) AppendJSON(dst []byte) []byte {
 		dst = appendString(dst, source)
 	}
 	dst = appendOptional(append(dst, `],"sink":`...), s.Sink)
+	dst = appendOptional(appendField(dst, "endReason"), s.EndReason)
 	dst = appendField(dst, "error")
 	if s.Failure == nil {
 		return append(dst, "null}"...)

@@ -167,6 +167,9 @@ func (s *Subscription) Next(ctx context.Context) (Event, error) {
 	}
 }
 
+// Ended is closed when the subscription has ended.
+func (s *Subscription) Ended() <-chan struct{} { return s.ended }
+
 // Ack says that the event last returned by Next is on its way to the listener:
 // Terminate may return as far as this listener is concerned.
 func (s *Subscription) Ack() {

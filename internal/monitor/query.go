@@ -7,7 +7,7 @@ import (
 
 // HoldLimit is how long events of a run may be held back while the client has
 // yet to learn that the query started.
-const HoldLimit = time.Second
+const HoldLimit = 5 * time.Second
 
 // holdEvents is how many events may be held back.
 const holdEvents = 1000
@@ -65,6 +65,7 @@ type Query struct {
 	sink       string
 	endedAt    time.Time
 	failure    *Failure
+	reason     string // see Because
 	recent     history
 	executed   *Progress // of the last batch of this run
 	commitAt   time.Time // when that batch ended
@@ -188,6 +189,7 @@ type IdleSource struct {
 	Description string
 	Committed   string // up to where batches have read
 	Latest      string
+	Metrics     []TextMetric
 }
 
 // IdleDue tells whether an idle trigger that ends now would make an entry.
@@ -228,7 +230,7 @@ func (q *Query) idleEntry(t IdleTrigger) *Progress {
 	for i, s := range t.Sources {
 		p.Sources[i] = Source{
 			Description: s.Description, LatestOffset: s.Latest,
-			StartOffset: s.Committed, EndOffset: s.Committed,
+			StartOffset: s.Committed, EndOffset: s.Committed, Metrics: s.Metrics,
 		}
 	}
 	last := q.executed
@@ -290,6 +292,16 @@ func (q *Query) Terminate(at time.Time, f *Failure) {
 	q.bus.post(Event{Kind: Terminated, ID: q.run.ID, RunID: q.run.RunID, Failure: f}).wait(TakeLimit)
 }
 
+// Because says why the query is about to be stopped, when that is not its user's
+// wish alone; the first word counts.
+func (q *Query) Because(reason string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.reason == "" && !q.state.ended() {
+		q.reason = reason
+	}
+}
+
 // Last is the newest progress, nil before the first.
 func (q *Query) Last() *Progress {
 	q.mu.Lock()
@@ -313,6 +325,7 @@ type Snapshot struct {
 	Sink      string
 	EndedAt   time.Time // zero while it runs
 	Failure   *Failure
+	EndReason string    // why it was stopped, if somebody said so; "" while it runs
 	LastBatch *Progress // of this run; nil before the first, never an idle entry
 	CommitAt  time.Time // when LastBatch ended
 }
@@ -321,10 +334,14 @@ type Snapshot struct {
 func (q *Query) Snapshot() Snapshot {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	reason := q.reason
+	if !q.state.ended() {
+		reason = ""
+	}
 	return Snapshot{
 		Run: q.run, State: q.state, Status: q.status,
 		Sources: q.sources, Sink: q.sink,
-		EndedAt: q.endedAt, Failure: q.failure,
+		EndedAt: q.endedAt, Failure: q.failure, EndReason: reason,
 		LastBatch: q.executed, CommitAt: q.commitAt,
 	}
 }

@@ -100,7 +100,7 @@ func TestIdleEntriesAreWrittenAsSparkWritesThem(t *testing.T) {
 				it.WatermarkMs = p.EventTime.WatermarkMs
 			}
 			for _, s := range p.Sources {
-				it.Sources = append(it.Sources, IdleSource{s.Description, s.EndOffset, s.LatestOffset})
+				it.Sources = append(it.Sources, IdleSource{s.Description, s.EndOffset, s.LatestOffset, s.Metrics})
 			}
 			q.Idle(it)
 			if got := withoutTotals(string(q.Last().AppendCommandJSON(nil))); got != r.text {
@@ -298,15 +298,28 @@ func TestQueriesJSON(t *testing.T) {
 	failed.Record(batch(8, 10), trigger(3000, 3250))
 	failed.Idle(IdleTrigger{Trigger: trigger(20_000, 20_001), BatchID: 9})
 	failed.Terminate(at(30_000), &Failure{Message: "[X] no", Condition: "X"})
-	got := string(AppendQueries(nil, at(40_000), []Snapshot{empty.Snapshot(), failed.Snapshot()}))
+	failed.Because("too late")
+	stopped := r.Start(Run{ID: "k", RunID: "t", StartedAt: at(2)}, bus)
+	stopped.Because("its session was idle for 1h0m0s")
+	if s := stopped.Snapshot(); s.EndReason != "" {
+		t.Errorf("a running query ended because %s", s.EndReason)
+	}
+	stopped.Because("the server was stopped")
+	stopped.Terminate(at(50_000), nil)
+	all := []Snapshot{empty.Snapshot(), failed.Snapshot(), stopped.Snapshot()}
+	got := string(AppendQueries(nil, at(40_000), all))
 	want := `{"nowAtMs":1700000040000,"queries":[` +
 		`{"id":"i","runId":"r","name":null,"state":"initializing","startedAtMs":1700000000000,"endedAtMs":null,` +
 		`"lastBatchId":null,"arrivalRowsPerSecond":null,"processedRowsPerSecond":null,"batchMs":null,` +
-		`"lastCommitAtMs":null,"sources":[],"sink":null,"error":null},` +
+		`"lastCommitAtMs":null,"sources":[],"sink":null,"endReason":null,"error":null},` +
 		`{"id":"j","runId":"s","name":"n","state":"failed","startedAtMs":1700000000001,` +
 		`"endedAtMs":1700000030000,"lastBatchId":8,"arrivalRowsPerSecond":5.0,"processedRowsPerSecond":40.0,` +
 		`"batchMs":250,"lastCommitAtMs":1700000003250,"sources":["A[\"x\"]","B"],"sink":"NoopTable",` +
-		`"error":{"condition":"X","message":"[X] no","atMs":1700000030000}}]}`
+		`"endReason":null,"error":{"condition":"X","message":"[X] no","atMs":1700000030000}},` +
+		`{"id":"k","runId":"t","name":null,"state":"stopped","startedAtMs":1700000000002,` +
+		`"endedAtMs":1700000050000,"lastBatchId":null,"arrivalRowsPerSecond":null,` +
+		`"processedRowsPerSecond":null,"batchMs":null,"lastCommitAtMs":null,"sources":[],"sink":null,` +
+		`"endReason":"its session was idle for 1h0m0s","error":null}]}`
 	if got != want {
 		t.Error(cmp.Diff(got, want))
 	}

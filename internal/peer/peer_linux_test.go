@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weir-dev/weir/internal/testkit"
 )
 
 const neighbour = 54321
@@ -34,9 +36,7 @@ func dialAs(t *testing.T, uid uintptr, address string) net.Conn {
 }
 
 func TestOwnAdmitsThisUserAndRefusesNeighbours(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can open a socket as somebody else")
-	}
+	testkit.Need(t, os.Geteuid() == 0, "root, who can open a socket as somebody else")
 	inner, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -69,9 +69,7 @@ func TestOwnAdmitsThisUserAndRefusesNeighbours(t *testing.T) {
 
 // A thread of its own takes another user's id for the time of one dial.
 func TestNeighbourIsTold(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can open a socket as somebody else")
-	}
+	testkit.Need(t, os.Geteuid() == 0, "root, who can open a socket as somebody else")
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@ package peer
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/weir-dev/weir/internal/testkit"
 )
 
 const heading = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt" +
@@ -104,9 +107,7 @@ func FuzzFindOwner(f *testing.F) {
 func connect(t *testing.T, network, address, dialNetwork string) net.Conn {
 	t.Helper()
 	listener, err := net.Listen(network, address)
-	if err != nil {
-		t.Skipf("cannot listen on %s: %v", address, err)
-	}
+	testkit.Need(t, err == nil, fmt.Sprintf("the address %s to listen on: %v", address, err))
 	t.Cleanup(func() { listener.Close() })
 	client, err := net.Dial(dialNetwork, listener.Addr().String())
 	if err != nil {

@@ -69,17 +69,19 @@ func (o *Origin) Text() string {
 }
 
 // Error is the text that users see: [CONDITION] sentence SQLSTATE: xxxxx.
-// _LEGACY_ conditions are not shown, as in Spark.
+// As in Spark, _LEGACY_ conditions and those of its Kafka connector are not
+// shown.
 func (e *Error) Error() string {
 	var b strings.Builder
-	if e.Condition != "" && !strings.HasPrefix(e.Condition, "_LEGACY_") {
+	quiet := strings.HasPrefix(e.Condition, "_LEGACY_") || strings.HasPrefix(e.Class, kafkaClasses)
+	if e.Condition != "" && !quiet {
 		b.WriteString("[" + e.Condition + "] ")
 	}
 	b.WriteString(e.Msg)
 	if e.Hint != "" {
 		b.WriteString(" " + e.Hint)
 	}
-	if e.State != "" {
+	if e.State != "" && !quiet {
 		b.WriteString(" SQLSTATE: " + e.State)
 	}
 	if e.Class == ClassParse && e.Origin != nil {
@@ -87,6 +89,9 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
+
+// kafkaClasses begins the names of what Spark's Kafka connector throws.
+const kafkaClasses = "org.apache.spark.sql.kafka010."
 
 // Unwrap is the cause.
 func (e *Error) Unwrap() error { return e.Cause }

@@ -100,8 +100,22 @@ func nodeLine(n Node) string {
 		return fmt.Sprintf("Generate %s, %t, %s", TreeText(n.Generator), n.Outer, treeList(n.Attrs))
 	case *Watermark:
 		return "EventTimeWatermark " + TreeText(n.Column) + ", " + n.Delay
+	case *TimeWindow:
+		return timeWindowLine(n)
+	case *Window:
+		return "Window " + treeList(n.Exprs) + ", " + treeList(n.Partition) + ", " + treeList(n.Order)
 	case *Observe:
 		return "CollectMetrics " + n.Name + ", " + treeList(n.Metrics)
+	case *MapPython:
+		return "MapInPython " + TreeText(n.Func) + ", " + treeList(n.Attrs)
+	case *GroupPython:
+		return "FlatMapGroupsInPython " + treeList(n.Keys) + ", " + TreeText(n.Func) + ", " + treeList(n.Attrs)
+	case *StatePython:
+		return "FlatMapGroupsInPandasWithState " + TreeText(n.Func) + ", " + treeList(n.Keys) + ", " +
+			treeList(n.Attrs) + ", " + n.State.Simple() + ", " + n.Mode.String() + ", " + n.Timeout.String()
+	case *TransformPython:
+		return "TransformWithStateInPySpark " + TreeText(n.Func) + ", " + treeList(n.Keys) + ", " +
+			treeList(n.Attrs) + ", " + n.Mode.String() + ", " + n.Time.String()
 	case *Repartition:
 		return fmt.Sprintf("RepartitionByExpression %s, %d", treeList(n.Exprs), n.Count)
 	default:
@@ -219,4 +233,12 @@ func scanLine(n *Scan) string {
 // treeAttribute is a column as it stands in a tree.
 func (w *sqlWriter) treeAttribute(name string, id ExprID) {
 	w.b.WriteString(name + "#" + strconv.FormatInt(int64(id), 10))
+}
+
+func timeWindowLine(n *TimeWindow) string {
+	if n.End != nil {
+		return fmt.Sprintf("SessionWindow %s, %s, %s", TreeText(n.Time), TreeText(n.End), TreeText(n.Attr))
+	}
+	return fmt.Sprintf("TimeWindow %s, %d, %d, %d, %s",
+		TreeText(n.Time), n.Size, n.Slide, n.Start, TreeText(n.Attr))
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Expr is a scalar or aggregate expression.
 type Expr interface {
@@ -89,6 +92,15 @@ func (e *Attribute) Nullable() bool { return e.Null }
 // WithChildren returns the attribute, which has none.
 func (e *Attribute) WithChildren([]Expr) Expr { return e }
 
+// IsEventTime tells whether the column has a watermark.
+func (e *Attribute) IsEventTime() bool { return e.EventTime != nil }
+
+// SessionMark is in the metadata of a column of session windows.
+const SessionMark = `"spark.sessionWindow":true`
+
+// IsSession tells whether the column holds session windows.
+func (e *Attribute) IsSession() bool { return strings.Contains(e.Metadata, SessionMark) }
+
 // Field is the attribute as a field of a schema.
 func (e *Attribute) Field() Field { return Field{e.Name, e.Of, e.Null, e.Metadata} }
 
@@ -149,6 +161,9 @@ type UnresolvedFunction struct {
 	Distinct bool
 	Filter   Expr // of an aggregate, nil when absent
 	Origin   *Origin
+	// Internal calls come from a DataFrame, which knows functions that SQL does
+	// not.
+	Internal bool
 }
 
 // Fn is an unresolved call of a one-part name.
@@ -423,6 +438,9 @@ type AggregateCall struct {
 	ANSI     bool
 	Origin   *Origin
 	Text     string // as in Call; "mean($*)", "first($1) ignore nulls"
+	// Python is the function that computes the call, without arguments; nil for
+	// those of the shelf.
+	Python *PythonUDF
 }
 
 // Children are the arguments, then the filter.
@@ -506,8 +524,11 @@ func (e *Subquery) Nullable() bool {
 // PythonUDF is a user's Python function. Only the worker's process unpickles
 // Command.
 type PythonUDF struct {
-	Name          string
-	Args          []Expr
+	Name string
+	Args []Expr
+	// Keywords are the names of arguments that are passed by name, "" for the
+	// others; nil when none is. Before analysis those arguments are NamedArgs.
+	Keywords      []string
 	Returns       Type
 	EvalType      int
 	Command       []byte

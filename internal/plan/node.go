@@ -23,6 +23,13 @@ type unresolvedNode struct{}
 
 func (unresolvedNode) Output() []*Attribute { panic("output of an unresolved node") }
 
+// VersionAsOf and TimestampAsOf are the options that name an older version of a
+// table; VERSION AS OF and TIMESTAMP AS OF become them.
+const (
+	VersionAsOf   = "versionAsOf"
+	TimestampAsOf = "timestampAsOf"
+)
+
 // Options are the options of a reader or writer, keys as the user wrote them.
 type Options map[string]string
 
@@ -78,6 +85,21 @@ type Relation struct {
 	// Metadata are hidden columns that a query may name, such as _metadata of
 	// files; a Scan that wants one has it among its Attrs.
 	Metadata []Field
+	// Listing is what a read of a path found when it was analysed, and all that
+	// it reads from then on; nil when each read looks anew, as those of tables do.
+	Listing *Listing
+}
+
+// Listing is a set of files.
+type Listing struct{ Files []File }
+
+// File is a file of a listing.
+type File struct {
+	Root    int    // the element of Paths that led to it
+	Path    string // on the file system of that root
+	Base    string // the directory below which k=v in Path are partition columns
+	Size    int64
+	ModTime int64 // milliseconds since 1970
 }
 
 // TableID is a table's full name.
@@ -197,6 +219,17 @@ type Scan struct {
 	// Source is equal in the streaming scans that one source feeds: the same
 	// DataFrame used twice. Given by analysis, from 1.
 	Source int
+	// Place is equal in the streaming scans that the logs of a query count as one,
+	// in whose order they are: the uses of one named query of a WITH. Given by
+	// analysis, from 1.
+	Place int
+	// Filters are conditions over Attrs that the plan asks of every row of the
+	// scan. A reader may leave out rows for which one is not true, and reads as
+	// well without. Given by analysis.
+	Filters []Expr
+	// Most is how many rows of a partition the plan wants; 0 is all. A streaming
+	// scan reads no more. Given by analysis.
+	Most int64
 }
 
 // WithChildren returns the node, which has none.
@@ -342,7 +375,23 @@ func (n *Aggregate) WithChildren(c []Node) Node {
 }
 
 // Output is the result columns.
-func (n *Aggregate) Output() []*Attribute { return toAttributes(n.Exprs) }
+func (n *Aggregate) Output() []*Attribute { return kept(n.Input, toAttributes(n.Exprs)) }
+
+// kept is the columns of an operator over in, which keeps state when in is a
+// stream. Then they, and their parts, may be NULL: that is what Spark says of
+// everything that it keeps in state.
+func kept(in Node, attrs []*Attribute) []*Attribute {
+	if !Streaming(in) {
+		return attrs
+	}
+	out := make([]*Attribute, len(attrs))
+	for i, a := range attrs {
+		b := *a
+		b.Null, b.Of = true, a.Of.AsNullable()
+		out[i] = &b
+	}
+	return out
+}
 
 // JoinType is the kind of a join.
 type JoinType uint8
@@ -385,11 +434,13 @@ func (n *Join) WithChildren(c []Node) Node {
 
 // Output is the columns of both sides; an outer side's become nullable.
 func (n *Join) Output() []*Attribute {
-	left := n.Left.Output()
+	left, right := n.Left.Output(), n.Right.Output()
+	if Streaming(n.Left) && Streaming(n.Right) {
+		left, right = kept(n.Left, left), kept(n.Right, right)
+	}
 	if n.Kind == SemiJoin || n.Kind == AntiJoin {
 		return left
 	}
-	right := n.Right.Output()
 	if n.Kind == RightJoin || n.Kind == FullJoin {
 		left = nullable(left)
 	}
@@ -482,7 +533,7 @@ func NewLimit(in Node, count, skip Expr) *Limit {
 func (n *Limit) WithChildren(c []Node) Node { return &Limit{over(c[0]), n.Count, n.Skip, n.Tail} }
 
 // Output is the input's columns.
-func (n *Limit) Output() []*Attribute { return n.Input.Output() }
+func (n *Limit) Output() []*Attribute { return kept(n.Input, n.Input.Output()) }
 
 // Dedup keeps one row of each key. AllColumns stands for dropDuplicates() and
 // distinct() of a DataFrame. With neither columns nor AllColumns it is SELECT
@@ -508,7 +559,7 @@ func (n *Dedup) WithChildren(c []Node) Node {
 }
 
 // Output is the input's columns.
-func (n *Dedup) Output() []*Attribute { return n.Input.Output() }
+func (n *Dedup) Output() []*Attribute { return kept(n.Input, n.Input.Output()) }
 
 // SubqueryAlias names a relation: FROM t AS x, df.alias("x").
 type SubqueryAlias struct {
@@ -577,6 +628,37 @@ func (n *Watermark) Output() []*Attribute {
 		out[i] = a
 	}
 	return out
+}
+
+// TimeWindow gives each row the windows of time that it lies in, as one more
+// column: a row for each window, none for a row without time.
+type TimeWindow struct {
+	unary
+	Time Expr
+	// Windows of Size begin every Slide, Start after 1970; all in µs.
+	Size, Slide, Start int64
+	// End is set for a session instead: when the window ends that the row opens by
+	// itself.
+	End  Expr
+	Attr *Attribute // of the type struct<start, end>
+}
+
+// NewTimeWindow adds the column attr to in.
+func NewTimeWindow(in Node, time Expr, attr *Attribute) *TimeWindow {
+	return &TimeWindow{unary: over(in), Time: time, Attr: attr}
+}
+
+// WithChildren replaces the input.
+func (n *TimeWindow) WithChildren(c []Node) Node {
+	m := *n
+	m.Input = c[0]
+	return &m
+}
+
+// Output is the input's columns and the window.
+func (n *TimeWindow) Output() []*Attribute {
+	in := n.Input.Output()
+	return append(in[:len(in):len(in)], n.Attr)
 }
 
 // Observe computes metrics over the rows that pass (df.observe).

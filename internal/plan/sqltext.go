@@ -35,7 +35,7 @@ var templates = map[string]string{
 	"not": "(NOT $1)", "!": "(NOT $1)",
 	"!=": "(NOT ($1 = $2))", "<>": "(NOT ($1 = $2))",
 	"isnull": "($1 IS NULL)", "isnotnull": "($1 IS NOT NULL)",
-	"negative": "(- $1)", "~": "~$1",
+	"~":  "~$1",
 	"in": "($1 IN ($2*))", "if": "(IF($1, $2, $3))",
 	"getitem": "$1[$2]", "rlike": "RLIKE($1, $2)",
 	"||": "concat($*)", "between": "between($*)",
@@ -68,9 +68,15 @@ func (w *sqlWriter) expr(e Expr) {
 	case *SortOrder:
 		w.sortOrder(n)
 	case *PythonUDF:
-		w.function(n.Name, n.Args, false)
+		w.function(n.Name, n.shown(), false)
 	case *Subquery:
 		w.subquery(n)
+	case *Windowed:
+		w.windowed(n)
+	case *LambdaFunction:
+		w.lambda(n)
+	case *LambdaVariable:
+		w.b.WriteString(variableText)
 	default:
 		w.unresolved(e)
 	}

@@ -33,10 +33,27 @@ func (w *sqlWriter) literal(l *Literal) {
 	case float64:
 		w.b.WriteString(javaFloat(v, 64))
 	case decimal128.Num:
-		w.b.WriteString(v.ToString(int32(l.Of.Scale)))
+		w.b.WriteString(javaDecimal(v, l.Of.Scale))
 	default:
 		w.b.WriteString(w.quoted(l.Value, l.Of))
 	}
+}
+
+// javaDecimal is the text of a decimal as Java's BigDecimal.toString writes it:
+// with an exponent when that is below -6.
+func javaDecimal(v decimal128.Num, scale int) string {
+	digits, sign := v.BigInt().String(), ""
+	if digits[0] == '-' {
+		digits, sign = digits[1:], "-"
+	}
+	exponent := len(digits) - 1 - scale
+	if exponent >= -6 {
+		return v.ToString(int32(scale))
+	}
+	if len(digits) > 1 {
+		digits = digits[:1] + "." + digits[1:]
+	}
+	return sign + digits + "E" + strconv.Itoa(exponent)
 }
 
 // quoted is a constant as SQL text that would read it back.
@@ -55,7 +72,7 @@ func (w *sqlWriter) quoted(value Value, t Type) string {
 	case float64:
 		return floatSQL(v, 64, "DOUBLE", "D")
 	case decimal128.Num:
-		return v.ToString(int32(t.Scale)) + "BD"
+		return javaDecimal(v, t.Scale) + "BD"
 	case Interval:
 		return "INTERVAL '" + calendarText(v) + "'"
 	case MapValue:

@@ -96,6 +96,23 @@ func NewFillNA(in Node, columns []string, values []*Literal) *FillNA {
 // WithChildren replaces the input.
 func (n *FillNA) WithChildren(c []Node) Node { return NewFillNA(c[0], n.Columns, n.Values) }
 
+// ReplaceNA replaces values by others in columns of their kind: in the named
+// ones, or in all.
+type ReplaceNA struct {
+	unary
+	unresolvedNode
+	Columns  []string
+	From, To []*Literal
+}
+
+// NewReplaceNA replaces values of in; from and to are equally long.
+func NewReplaceNA(in Node, columns []string, from, to []*Literal) *ReplaceNA {
+	return &ReplaceNA{unary: over(in), Columns: columns, From: from, To: to}
+}
+
+// WithChildren replaces the input.
+func (n *ReplaceNA) WithChildren(c []Node) Node { return NewReplaceNA(c[0], n.Columns, n.From, n.To) }
+
 // DropNA removes rows with fewer than MinNonNulls values that are neither NULL
 // nor NaN among Columns (all when empty). A negative count means all of them.
 type DropNA struct {

@@ -19,8 +19,9 @@ type TypedLiteral struct {
 func (e *TypedLiteral) WithChildren([]Expr) Expr { return e }
 
 // Lambda is x -> body or (x, y) -> body, an argument of a higher-order
-// function. Inside Body a parameter is an UnresolvedAttribute whose first part
-// is its name; it hides columns of that name.
+// function; analysis makes a LambdaFunction of it. Inside Body a parameter is an
+// UnresolvedAttribute whose first part is its name; it hides columns of that
+// name.
 type Lambda struct {
 	unresolved
 	Params []string
@@ -47,6 +48,7 @@ type WindowCall struct {
 	Frame       *WindowFrame // nil: the default of the function and the order
 	IgnoreNulls bool
 	Origin      *Origin
+	Spec        *Origin // of what stands behind OVER
 }
 
 // WindowFrame says which rows around the current one a window function sees.
@@ -56,10 +58,12 @@ type WindowFrame struct {
 }
 
 // FrameBound is one end of a frame. Offset is set for n PRECEDING (negated by
-// Preceding) and n FOLLOWING.
+// Preceding) and n FOLLOWING. Analysis adds to an offset of a RANGE the Limit: the
+// value of the order's key that lies so far from the row's own.
 type FrameBound struct {
 	Kind   BoundKind
 	Offset Expr
+	Limit  Expr
 }
 
 // BoundKind says how a frame's end is given.

@@ -116,6 +116,9 @@ func (s *Session) describedTable(ctx context.Context, parts []string, path strin
 		return nil, err
 	}
 	d.schema, d.partitions = r.Schema, r.Partitions
+	if selfDescribing(t.Format) {
+		d.schema = r.Schema.Unbounded() // as Delta shows them
+	}
 	return d, nil
 }
 
@@ -294,7 +297,7 @@ func usage(f *function.Def) string {
 func examples(f *function.Def) string {
 	var b strings.Builder
 	for _, e := range f.Examples {
-		b.WriteString("\n    > SELECT " + e.SQL + ";\n     " + e.Want)
+		b.WriteString("\n    > SELECT " + e.SQL() + ";\n     " + e.Want())
 	}
 	return b.String()
 }

@@ -95,6 +95,8 @@ func nodeText(n plan.Node) string {
 		return fmt.Sprintf("%s (%d, %d, step=%d)", name, n.Start, n.End, n.Step)
 	case *plan.Watermark:
 		return name + " " + plan.SQLText(n.Column) + ", " + n.Delay
+	case *plan.TimeWindow:
+		return name + " " + plan.SQLText(n.Time)
 	case *plan.SubqueryAlias:
 		return name + " " + strings.Join(n.Name, ".")
 	case *plan.NamedTable:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -18,7 +19,10 @@ func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.insertTarget(c.Table, "INSERT")
+	t, err := sc.tableAt(c.Table)
+	if t == nil && err == nil {
+		t, err = s.insertTarget(c.Table, "INSERT")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +45,42 @@ func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
 	default:
 		err = into.byPosition(query)
 	}
+	if err == nil {
+		err = into.checkPartition(c.Partition)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return into.write(ctx, query)
+}
+
+// checkPartition: PARTITION (…) of a table of files names all its partition
+// columns, those with a value first.
+func (in *insertion) checkPartition(named []plan.PartitionValue) error {
+	if len(named) == 0 || in.format.Create != nil {
+		return nil
+	}
+	if len(named) != len(in.relation.Partitions) {
+		names := make([]string, len(named))
+		for i, v := range named {
+			names[i] = in.columns()[in.scope.column(in.relation.Schema, v.Column)].Name
+		}
+		have, all := strings.Join(names, ","), strings.Join(in.relation.Partitions, ",")
+		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1169",
+			fmt.Sprintf("the table %s is partitioned by %s, and PARTITION names %s.", in.name(), all, have),
+			"tableName", in.name(), "normalizedPartSpec", have, "partColNames", all)
+	}
+	dynamic := false
+	for _, name := range in.relation.Partitions {
+		_, fixed := in.fixed[name]
+		if dynamic && fixed {
+			return plan.AnalysisError("_LEGACY_ERROR_TEMP_1147",
+				"partition columns with a value come before those without one.",
+				"partColumns", "["+strings.Join(in.relation.Partitions, ",")+"]")
+		}
+		dynamic = dynamic || !fixed
+	}
+	return nil
 }
 
 // withoutDefaults puts NULL, the default of every column, in the place of the
@@ -83,6 +119,7 @@ type insertion struct {
 	table     *catalog.Table
 	overwrite bool
 	options   plan.Options
+	frame     bool // df.write rather than INSERT
 
 	format   *connector.Format
 	relation *plan.Relation
@@ -218,6 +255,29 @@ func (in *insertion) byName(query plan.Node) error {
 	return in.complete(given)
 }
 
+// sameColumns refuses a query whose columns are not those of the table, in
+// whatever order.
+func (in *insertion) sameColumns(query plan.Node) error {
+	have, given := in.relation.Schema, plan.SchemaOf(query.Output())
+	if err := in.scope.distinctColumns(given); err != nil {
+		return err
+	}
+	table := in.table.ID.String()
+	if len(have.Fields) != len(given.Fields) {
+		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1161",
+			fmt.Sprintf("The table %s has %d columns, and the frame %d.", table, len(have.Fields), len(given.Fields)),
+			"tableName", table, "existingTableSchema", have.Simple(), "querySchema", given.Simple())
+	}
+	for _, f := range have.Fields {
+		if in.scope.column(given, f.Name) < 0 {
+			return plan.AnalysisError("_LEGACY_ERROR_TEMP_1162",
+				fmt.Sprintf("The frame has no column %s, which the table %s has.", plan.Quote(f.Name), table),
+				"col", f.Name, "inputColumns", strings.Join(fieldNames(given), ", "))
+		}
+	}
+	return nil
+}
+
 // merges tells whether the write may add columns to the table.
 func (in *insertion) merges() bool {
 	merge, _ := in.options.Get("mergeSchema")
@@ -248,6 +308,9 @@ func (in *insertion) complete(given map[string]plan.Expr) error {
 		if fixed, ok := in.fixed[f.Name]; ok {
 			e = fixed
 		}
+		if e == nil && !f.Nullable {
+			return in.missing(f.Name)
+		}
 		if e == nil {
 			e = plan.Lit(nil, plan.Null)
 		}
@@ -261,6 +324,17 @@ func (in *insertion) complete(given map[string]plan.Expr) error {
 		in.values = append(in.values, value)
 	}
 	return nil
+}
+
+// missing refuses rows without a column that takes no NULL.
+func (in *insertion) missing(column string) error {
+	condition := "DELTA_INSERT_COLUMN_MISMATCH"
+	if in.frame {
+		condition = "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"
+	}
+	return delta.Refused(condition,
+		fmt.Sprintf("the column %s of %s takes no NULL, and the rows have no such column.", column, in.name()),
+		"columnName", column)
 }
 
 // partitionLiteral casts the text of PARTITION (k = 'v') to the column's type,
@@ -285,7 +359,7 @@ func (in *insertion) write(ctx context.Context, query plan.Node) (*Result, error
 		return nil, err
 	}
 	spec := connector.WriteSpec{
-		Schema: stored(in.relation.Schema), Mode: plan.SaveAppend, Path: in.table.Location,
+		Schema: in.relation.Schema.Unbounded(), Mode: plan.SaveAppend, Path: in.table.Location,
 		Options: maps.Clone(in.relation.Options), Partitions: in.relation.Partitions,
 	}
 	maps.Copy(spec.Options, in.options)
@@ -295,7 +369,11 @@ func (in *insertion) write(ctx context.Context, query plan.Node) (*Result, error
 			spec.Options[overwriteOption] = "dynamic"
 		}
 	}
-	if err := in.format.Write(ctx, sc.files, spec, checked(r.Rows, in.relation.Schema)); err != nil {
+	rows := checked(r.Rows, in.relation.Schema)
+	if in.format.Create == nil {
+		rows = fitted(rows, in.relation.Schema) // formats with a log see to it themselves
+	}
+	if err := in.format.Write(ctx, sc.files, spec, rows); err != nil {
 		return nil, err
 	}
 	return &Result{Schema: plan.Struct(), Rows: empty().Rows, Observed: r.Observed}, nil

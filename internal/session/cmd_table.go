@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -15,6 +17,9 @@ func createTable(ctx context.Context, s *Session, c *plan.CreateTable) (*Result,
 	sc, err := s.begin()
 	if err != nil {
 		return nil, err
+	}
+	if f := sc.formatOfPath(c.Name); f != nil {
+		return empty(), sc.createAt(ctx, c, f)
 	}
 	id, err := s.tableID(c.Name)
 	if err != nil {
@@ -41,6 +46,58 @@ func createTable(ctx context.Context, s *Session, c *plan.CreateTable) (*Result,
 		return empty(), nil
 	}
 	return empty(), err
+}
+
+// formatOfPath is the format of a name such as delta.`/a/path`, which is a table
+// that no catalog knows; nil for other names.
+func (sc *scope) formatOfPath(name []string) *connector.Format {
+	if len(name) != 2 || !strings.Contains(name[1], "/") {
+		return nil
+	}
+	f, ok := sc.format(name[0])
+	if !ok || f.Create == nil {
+		return nil
+	}
+	return f
+}
+
+// tableAt is the table of a name that has a path, as if a catalog knew it; nil for
+// other names.
+func (sc *scope) tableAt(name []string) (*catalog.Table, error) {
+	f := sc.formatOfPath(name)
+	if f == nil {
+		return nil, nil
+	}
+	place, err := sc.session.engine.files.Resolve(name[1])
+	if err != nil {
+		return nil, err
+	}
+	return &catalog.Table{
+		ID:     plan.TableID{Catalog: catalog.SparkCatalog, Schema: f.Name, Name: name[1]},
+		Format: f.Name, Location: place.Path, External: true, SchemaJSON: plan.Struct().JSON(),
+	}, nil
+}
+
+// createAt makes a table at a path.
+func (sc *scope) createAt(ctx context.Context, c *plan.CreateTable, f *connector.Format) error {
+	id := plan.TableID{Catalog: catalog.SparkCatalog, Schema: f.Name, Name: c.Name[1]}
+	if c.Replace {
+		return tableOperation(id, "REPLACE TABLE")
+	}
+	m := *c
+	m.Format, m.Location = f.Name, c.Name[1]
+	t, err := sc.newTable(ctx, &m, id)
+	if err != nil {
+		return err
+	}
+	_, err = f.Describe(ctx, sc.files, &plan.Read{Format: f.Name, Paths: []string{t.entry.Location}})
+	switch {
+	case err == nil && c.IfNotExists:
+		return nil
+	case err == nil:
+		return tableExists(id)
+	}
+	return sc.fill(ctx, t, plan.SaveAppend)
 }
 
 func (sc *scope) replaceTable(ctx context.Context, c *plan.CreateTable, id plan.TableID, old *catalog.Table,
@@ -80,6 +137,7 @@ func (sc *scope) newTable(ctx context.Context, c *plan.CreateTable, id plan.Tabl
 		return nil, err
 	}
 	m.Schema = plan.SchemaOf(query.Output()).AsNullable()
+	m.Schema = plan.RestoreLengths(m.Schema)
 	for i := range m.Schema.Fields {
 		m.Schema.Fields[i].Metadata = keptMetadata(m.Schema.Fields[i])
 	}
@@ -112,7 +170,7 @@ func keptMetadata(f plan.Field) string {
 	return f.WithComment(comment).Metadata
 }
 
-// dropTable is DROP TABLE and DROP VIEW. Both drop temporary views.
+// dropTable is DROP TABLE, which drops views too, and DROP VIEW.
 func dropTable(_ context.Context, s *Session, c *plan.DropTable) (*Result, error) {
 	if s.findView(c.Name) != nil {
 		s.dropView(c.Name[len(c.Name)-1], len(c.Name) == 2)
@@ -129,19 +187,17 @@ func dropTable(_ context.Context, s *Session, c *plan.DropTable) (*Result, error
 	case t == nil:
 		return nil, catalog.TableNotFound(id.Parts(), s.dropPath())
 	case c.View && !t.IsView():
-		return nil, wrongKind(t, "DROP VIEW", "VIEW", "DROP TABLE")
-	case !c.View && t.IsView():
-		return nil, wrongKind(t, "DROP TABLE", "EXTERNAL or MANAGED", "DROP VIEW")
+		return nil, notAView(t)
 	}
 	_, err = s.engine.catalog.DropTable(id)
 	return empty(), err
 }
 
-func wrongKind(t *catalog.Table, operation, required, alternative string) *plan.Error {
+func notAView(t *catalog.Table) *plan.Error {
 	return plan.AnalysisError("WRONG_COMMAND_FOR_OBJECT_TYPE",
-		operation+" is not for "+t.ID.String()+", which is a "+kindOf(t)+"; use "+alternative+".",
-		"operation", operation, "requiredType", required, "objectName", t.ID.String(),
-		"foundType", kindOf(t), "alternative", alternative)
+		"DROP VIEW is not for "+t.ID.String()+", which is a table; use DROP TABLE.",
+		"operation", "DROP VIEW", "requiredType", "VIEW or METRIC_VIEW", "objectName", t.ID.String(),
+		"foundType", kindOf(t), "alternative", "DROP TABLE")
 }
 
 // kindOf is the type of a table in Spark's words.

@@ -164,7 +164,7 @@ func (w *writer) saveAsTable(ctx context.Context) (*Result, error) {
 	case c.Mode == plan.SaveError:
 		return nil, tableExists(id)
 	case old.IsView():
-		return nil, expectTable(id.Parts(), "saveAsTable")
+		return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_1158", "Rows cannot be saved into a view.")
 	case c.Mode == plan.SaveOverwrite:
 		if !selfDescribing(old.Format) && readsTable(w.query, id) {
 			return nil, plan.AnalysisError("UNSUPPORTED_OVERWRITE.TABLE",
@@ -225,9 +225,15 @@ func (w *writer) remake(ctx context.Context, id plan.TableID, old *catalog.Table
 
 // into adds the frame's rows to a table.
 func (w *writer) into(ctx context.Context, t *catalog.Table, overwrite, byName bool) (*Result, error) {
-	in := &insertion{scope: w.scope, table: t, overwrite: overwrite, options: w.command.Options}
+	in := &insertion{scope: w.scope, table: t, overwrite: overwrite, options: w.command.Options, frame: true}
 	if err := in.open(ctx); err != nil {
 		return nil, err
+	}
+	// saveAsTable, which fills no missing columns of files.
+	if byName && w.command.V2 == plan.WriteV1 && !selfDescribing(t.Format) {
+		if err := in.sameColumns(w.query); err != nil {
+			return nil, err
+		}
 	}
 	err := in.byPositionOrName(w.query, byName)
 	if err != nil {

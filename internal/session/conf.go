@@ -88,7 +88,7 @@ func checkUnknown(key string) error {
 		Class: plan.ClassIllegal, Condition: "INVALID_CONF_VALUE.REQUIREMENT",
 		State: plan.SQLState("INVALID_CONF_VALUE.REQUIREMENT"),
 		Args:  map[string]string{"confName": key, "confValue": "", "confRequirement": "known key"},
-		Msg:   "There is no setting " + key + ".", Hint: "The nearest is " + nearestKey(key) + ".",
+		Msg:   "There is no setting " + key + ".", Hint: "The nearest is " + nearestKey(key, weirConfs()) + ".",
 	}
 }
 

@@ -38,6 +38,10 @@ func TestConfSetRefusesWhatSparkRefuses(t *testing.T) {
 		{"spark.sql.session.localRelationChunkSizeRows", "0", "INVALID_CONF_VALUE.REQUIREMENT", map[string]string{
 			"confName": "spark.sql.session.localRelationChunkSizeRows", "confValue": "0",
 			"confRequirement": "must be at least 1"}},
+		{"spark.sql.streaming.multipleWatermarkPolicy", "avg", "INVALID_CONF_VALUE.REQUIREMENT", map[string]string{
+			"confName": "spark.sql.streaming.multipleWatermarkPolicy", "confValue": "avg",
+			"confRequirement": "Invalid value for 'spark.sql.streaming.multipleWatermarkPolicy'. " +
+				"Valid values are 'min' and 'max'"}},
 		{"weir.session.onrelease", "stop", "INVALID_CONF_VALUE.REQUIREMENT", map[string]string{
 			"confName": "weir.session.onrelease", "confValue": "", "confRequirement": "known key"}},
 	}

@@ -85,13 +85,19 @@ func weirConfs() []*confDef {
 	return []*confDef{{
 		key: onReleaseKey, kind: kindSQL, typ: "string", flags: "mp", get: "stop", def: "stop",
 		check: "options:stop, detach",
+	}, {
+		key: queryMemoryKey, kind: kindSQL, typ: "bytes in BYTE", flags: "mp", get: noValue, def: noValue,
+		check: "range:1048576..",
+	}, {
+		key: serverMemoryKey, kind: kindSQL, typ: "bytes in BYTE", flags: "sp", get: noValue, def: noValue,
+		check: "range:1048576..",
 	}}
 }
 
-// nearestKey is the known weir key that is most like the given one.
-func nearestKey(key string) string {
+// nearestKey is the key among some that is most like the given one.
+func nearestKey(key string, among []*confDef) string {
 	best, distance := "", -1
-	for _, d := range weirConfs() {
+	for _, d := range among {
 		if n := editDistance(d.key, key); distance < 0 || n < distance {
 			best, distance = d.key, n
 		}

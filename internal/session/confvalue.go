@@ -3,6 +3,7 @@ package session
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,12 +30,35 @@ func (d *confDef) accepts(value string) error {
 		}
 		return confError("OUT_OF_RANGE_OF_OPTIONS", d.key, value,
 			"it must be one of "+rest+".", "confOptions", rest)
+	case "requirement":
+		return d.checkRequirement(value)
 	case "range":
 		if isNumber {
 			return d.inRange(value, number, rest)
 		}
 	}
 	return nil
+}
+
+// requirements are checks of Spark that are code: the values that pass, and what
+// Spark says of others.
+var requirements = map[string]struct {
+	values []string
+	text   string
+}{
+	"spark.sql.streaming.multipleWatermarkPolicy": {
+		[]string{"min", "max"},
+		"Invalid value for 'spark.sql.streaming.multipleWatermarkPolicy'. Valid values are 'min' and 'max'",
+	},
+}
+
+func (d *confDef) checkRequirement(value string) error {
+	r, ok := requirements[d.key]
+	if !ok || slices.Contains(r.values, strings.ToLower(value)) {
+		return nil
+	}
+	return confError("REQUIREMENT", d.key, value, "it must be "+strings.Join(r.values, " or ")+".",
+		"confRequirement", r.text)
 }
 
 func (d *confDef) inRange(value string, number float64, bounds string) error {

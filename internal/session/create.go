@@ -229,28 +229,31 @@ func (sc *scope) checkPlace(t *newTable) error {
 	return nil
 }
 
-// fill writes a table's first rows. Formats that keep a log are told of an
-// empty table too; for the others a directory is enough.
+// fill makes a table's first version: the rows of its query, or none. Formats
+// that keep a log are told of an empty table too; for the others a directory is
+// enough.
 func (sc *scope) fill(ctx context.Context, t *newTable, mode plan.SaveMode) error {
-	rows := t.rows
-	if rows == nil {
-		if !selfDescribing(t.format.Name) {
+	replace := mode == plan.SaveOverwrite
+	if t.rows == nil {
+		if t.format.Create == nil {
 			return nil
 		}
-		rows = chunk.One()
+		return t.format.Create(ctx, sc.files, connector.CreateSpec{
+			Schema: t.schema, Path: t.entry.Location, Partitions: t.entry.Partitions, Comment: t.entry.Comment,
+			Properties: t.entry.Properties, Managed: !t.entry.External, Replace: replace,
+		})
 	}
 	options := maps.Clone(plan.Options(t.entry.Options))
 	if options == nil {
 		options = plan.Options{}
 	}
-	maps.Copy(options, t.entry.Properties)
-	if mode == plan.SaveOverwrite && !t.keepSchema {
+	if replace && !t.keepSchema {
 		options["overwriteSchema"] = "true"
 	}
 	return t.format.Write(ctx, sc.files, connector.WriteSpec{
-		Schema: stored(t.schema), Mode: mode, Path: t.entry.Location, Options: options,
-		Partitions: t.entry.Partitions,
-	}, rows)
+		Schema: t.schema, Mode: mode, Path: t.entry.Location, Options: options, Partitions: t.entry.Partitions,
+		Comment: t.entry.Comment, Properties: t.entry.Properties,
+	}, t.rows)
 }
 
 // replace makes a table in the place of another. A table with a log gets a new

@@ -20,6 +20,9 @@
 //	    touched, except the catalog's own.
 //	S5  Releasing a session stops its streaming queries and ends its bus, unless
 //	    weir.session.onRelease is detach; its files are gone when it returns.
+//	S6  Python code comes back into a copy of the session, through the Door; the
+//	    copy ends with the query. Rows of a batch that the function still reads
+//	    are gone when it returns.
 //
 // Goroutines: one for each streaming query, which notes its end and ends with
 // it; the queries' own belong to stream. Locks: Engine.mu (sessions, global

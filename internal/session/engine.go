@@ -19,9 +19,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/pyworker"
 	"github.com/weir-dev/weir/internal/stream"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -44,11 +46,14 @@ type Options struct {
 	WorkDir string
 	// Confs are settings that every session begins with; static ones and those
 	// of Spark's core are allowed here.
-	Confs       map[string]string
-	Python      string // how Python code of users runs: off, trusted, sandboxed
+	Confs map[string]string
+	// Python runs functions of users; nil refuses them. Its owner closes it after
+	// the engine.
+	Python      *pyworker.Host
 	Log         *slog.Logger
 	Parallelism int       // spark.default.parallelism; 0: one per processor
 	Console     io.Writer // where the console sink prints; nil drops it
+	Memory      int64     // of the machine or container, in bytes; 0: not known
 	Files       vfs.FS    // nil: the local disk
 	// Crash is called at the steps of streaming batches; see stream.Options.
 	Crash func(step string)
@@ -62,6 +67,7 @@ type Engine struct {
 	lock        io.Closer
 	files       *vfs.Resolver
 	catalog     *catalog.Store
+	budget      *chunk.Budget // what all queries may hold
 	registry    *monitor.Registry
 	streams     *stream.Manager
 	ids         *plan.IDs
@@ -70,6 +76,7 @@ type Engine struct {
 	parallelism int
 	format      func(name string) (*connector.Format, bool)
 	handlers    map[reflect.Type]handler
+	door        Door
 
 	mu          sync.Mutex
 	sessions    map[*Session]bool
@@ -99,10 +106,26 @@ func Open(o Options) (*Engine, error) {
 	if err := e.openDir(); err != nil {
 		return nil, err
 	}
+	e.budget = e.serverBudget()
 	if err := e.openParts(); err != nil {
 		return nil, errors.Join(err, e.lock.Close())
 	}
 	return e, nil
+}
+
+// inUseError says who works in a data directory.
+type inUseError struct {
+	dir  string
+	held *vfs.LockedError
+}
+
+func (e *inUseError) Unwrap() error { return e.held }
+
+func (e *inUseError) Error() string {
+	if e.held.PID == 0 {
+		return fmt.Sprintf("data directory %s is in use by another process", e.dir)
+	}
+	return fmt.Sprintf("data directory %s is in use by process %d", e.dir, e.held.PID)
 }
 
 // openDir makes and locks the data directory and looks at its version.
@@ -118,7 +141,7 @@ func (e *Engine) openDir() error {
 	e.lock, err = e.fs.Lock(path.Join(e.dir, lockName))
 	var held *vfs.LockedError
 	if errors.As(err, &held) {
-		return fmt.Errorf("data directory %s is in use by process %d (%w)", e.dir, held.PID, held)
+		return &inUseError{e.dir, held}
 	}
 	if err != nil {
 		return fmt.Errorf("lock data directory: %w", err)
@@ -181,7 +204,7 @@ func (e *Engine) openParts() error {
 		}
 	}
 	e.files, err = vfs.NewResolver(vfs.ResolverOptions{
-		Local: e.fs, Dir: filepath.ToSlash(work), Root: e.options.Root, Volume: e.volumeDir,
+		Local: e.userFiles(), Dir: filepath.ToSlash(work), Root: e.options.Root, Volume: e.volumeDir,
 	})
 	if err != nil {
 		return err
@@ -191,6 +214,14 @@ func (e *Engine) openParts() error {
 	}
 	e.streams = stream.NewManager(e.registry, stream.Options{Log: e.log, Crash: e.options.Crash})
 	return nil
+}
+
+// userFiles is the file system of the paths that users write.
+func (e *Engine) userFiles() vfs.FS {
+	if e.options.Crash == nil {
+		return e.fs
+	}
+	return stream.WithSinkSteps(e.fs, e.options.Crash)
 }
 
 func (e *Engine) volumeDir(name vfs.VolumeName) (string, error) {
@@ -222,6 +253,7 @@ func (e *Engine) baseConf() (*baseConf, error) {
 		var err error
 		if d == nil {
 			err = checkUnknown(key)
+			e.warnUnknown(key)
 		} else {
 			err = d.accepts(value)
 		}
@@ -231,6 +263,17 @@ func (e *Engine) baseConf() (*baseConf, error) {
 	}
 	maps.Copy(base.set, e.options.Confs)
 	return base, nil
+}
+
+// warnUnknown tells of a key that looks like one of Spark's and is none: it is
+// kept, as Spark keeps it, and changes nothing.
+func (e *Engine) warnUnknown(key string) {
+	for _, prefix := range []string{"spark.sql.", "spark.connect."} {
+		if strings.HasPrefix(key, prefix) {
+			e.log.Warn("Spark has no such setting; it changes nothing", "key", key,
+				"nearest", nearestKey(key, confRegistry().sorted))
+		}
+	}
 }
 
 // warehouse is the place of managed tables as Spark writes it.

@@ -1,6 +1,9 @@
 package session
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,8 +20,9 @@ func TestOpenNamesTheProcessThatHoldsTheDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(Options{Dir: dir})
-	if err == nil || !strings.Contains(err.Error(), "in use by process ") {
-		t.Errorf("got %v", err)
+	want := fmt.Sprintf("data directory %s is in use by process %d", dir, os.Getpid())
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 	if err := e.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -79,6 +83,29 @@ func TestOpenRefusesSettingsOfTheWrongType(t *testing.T) {
 	o.Confs[partitionsKey] = "many"
 	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), partitionsKey) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenTellsOfSettingsThatSparkDoesNotHave(t *testing.T) {
+	for key, told := range map[string]string{
+		"spark.sql.shuffle.partition": "nearest=spark.sql.shuffle.partitions",
+		"spark.sql.shuffle.Partition": "nearest=spark.sql.shuffle.partitions",
+		"spark.executor.memory":       "",
+		"my.own":                      "",
+	} {
+		var log bytes.Buffer
+		o := testOptions(vfs.NewMemory())
+		o.Confs[key], o.Log = "1", slog.New(slog.NewTextHandler(&log, nil))
+		e, err := Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := log.String(); !strings.Contains(got, told) || told == "" && strings.Contains(got, key) {
+			t.Errorf("%s: the log has %q", key, got)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/sql"
@@ -55,12 +56,15 @@ func (s *Session) begin() (*scope, error) {
 	}
 	sc := &scope{session: s, conf: conf, eval: &function.Env{
 		ANSI: conf.flag(ansiKey), Zone: zone, Now: time.Now().UnixMicro(), Conf: lookup,
-		Schema: sql.ParseSchema,
+		Schema: sql.ParseSchema, Memory: s.engine.queryBudget(conf),
 	}}
 	sc.files = &connector.Env{
 		Files: s.engine.files, Eval: sc.eval, Conf: lookup, Parallelism: s.engine.parallelism,
 		Now: time.Now, Console: s.engine.options.Console,
 		Warn: func(text string) { s.engine.log.Warn(text, "session", s.id) },
+		Condition: func(cond plan.Expr, columns []*plan.Attribute) (func(*chunk.Chunk) (chunk.Sel, error), error) {
+			return eval.Condition(cond, columns, sc.eval)
+		},
 	}
 	return sc, nil
 }
@@ -80,11 +84,14 @@ func (sc *scope) partitions() int {
 	return n
 }
 
-// format finds a source or sink by name. The tables of memory sinks are read
-// as a format of their own.
+// format finds a source or sink by name. The tables of memory sinks and the
+// batches of foreachBatch are read as formats of their own.
 func (sc *scope) format(name string) (*connector.Format, bool) {
-	if name == memoryTable {
+	switch name {
+	case memoryTable:
 		return &connector.Format{Name: memoryTable, Scan: sc.session.scanMemory}, true
+	case spoolTable:
+		return &connector.Format{Name: spoolTable, Scan: sc.session.scanSpool}, true
 	}
 	return sc.session.engine.format(name)
 }
@@ -98,5 +105,5 @@ func (sc *scope) open(ctx context.Context, scan *plan.Scan) chunk.Rows {
 	if f.Scan == nil {
 		return chunk.Fail(plan.Unsupported("Reading " + f.Name + " in a batch query"))
 	}
-	return f.Scan(ctx, sc.files, scan)
+	return padded(f.Scan(ctx, sc.files, scan), scan)
 }

@@ -19,8 +19,8 @@ func (s *Session) InputFiles(_ context.Context, n plan.Node) ([]string, error) {
 		if !ok {
 			return true
 		}
-		for _, p := range scan.Relation.Paths {
-			files, err := s.filesBelow(p)
+		for i := range scan.Relation.Paths {
+			files, err := s.filesOf(&scan.Relation, i)
 			if err != nil {
 				failed = err
 				return false
@@ -31,6 +31,24 @@ func (s *Session) InputFiles(_ context.Context, n plan.Node) ([]string, error) {
 	})
 	slices.Sort(found)
 	return slices.Compact(found), failed
+}
+
+// filesOf lists the files of one path of a relation.
+func (s *Session) filesOf(r *plan.Relation, at int) ([]string, error) {
+	if r.Listing == nil {
+		return s.filesBelow(r.Paths[at])
+	}
+	place, err := s.engine.files.Resolve(r.Paths[at])
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, f := range r.Listing.Files {
+		if f.Root == at {
+			out = append(out, place.URI(f.Path))
+		}
+	}
+	return out, nil
 }
 
 func (s *Session) filesBelow(text string) ([]string, error) {

@@ -21,6 +21,9 @@ func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error)
 		if t.Streaming && !v.streaming {
 			return nil, notAStream(t.Name)
 		}
+		if travels(t.Options) {
+			return nil, noTimeTravel(t.Name)
+		}
 		return aliased(v.plan, t.Name), nil
 	}
 	id, idErr := s.tableID(t.Name)
@@ -46,8 +49,14 @@ func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error)
 
 // entry is a table or view of the catalog as a relation.
 func (n names) entry(ctx context.Context, t *catalog.Table, use *plan.NamedTable) (plan.Node, error) {
+	if t.IsView() && travels(use.Options) {
+		return nil, noTimeTravel(t.ID.Parts())
+	}
 	if t.IsView() {
 		return n.view(t)
+	}
+	if !selfDescribing(t.Format) && travels(use.Options) {
+		return nil, noTimeTravel(t.ID.Parts())
 	}
 	relation, err := n.sc.relationOf(ctx, t, use)
 	if err != nil {
@@ -57,6 +66,19 @@ func (n names) entry(ctx context.Context, t *catalog.Table, use *plan.NamedTable
 		return nil, notStreamed(f.Name, "reading")
 	}
 	return &plan.Scan{Relation: *relation, Streaming: use.Streaming}, nil
+}
+
+// travels reports whether options name an older version.
+func travels(o plan.Options) bool {
+	_, byVersion := o.Get(plan.VersionAsOf)
+	_, byTime := o.Get(plan.TimestampAsOf)
+	return byVersion || byTime
+}
+
+func noTimeTravel(name []string) error {
+	return plan.AnalysisError("UNSUPPORTED_FEATURE.TIME_TRAVEL",
+		plan.QuoteParts(name)+" has no older versions that could be read; Delta tables have.",
+		"relationId", plan.QuoteParts(name))
 }
 
 // view reads the text of a view under the names it was made with.
@@ -112,7 +134,7 @@ func (sc *scope) relationOf(ctx context.Context, t *catalog.Table, use *plan.Nam
 	if err != nil {
 		return nil, err
 	}
-	found.Table = &id
+	found.Table, found.Listing = &id, nil
 	return found, nil
 }
 
@@ -141,6 +163,22 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 		m.Paths = []string{p}
 	}
 	return describedBy(ctx, f, n.sc.files, &m)
+}
+
+// listed makes the reads of a plan find now which files they read, and keep to
+// those.
+func (n names) listed(ctx context.Context, in plan.Node) (plan.Node, error) {
+	return plan.TransformNodes(in, func(m plan.Node) (plan.Node, error) {
+		read, ok := m.(*plan.Read)
+		if !ok || read.Streaming {
+			return m, nil
+		}
+		relation, err := n.Relation(ctx, read)
+		if err != nil || relation.Listing == nil {
+			return m, err
+		}
+		return &plan.Scan{Relation: *relation}, nil
+	})
 }
 
 // describedBy asks a format for what it would read, its hidden columns included.

@@ -132,7 +132,7 @@ func (sc *scope) batch(ctx context.Context, n plan.Node) (plan.Node, error) {
 	if err := analyze.CheckBatch(resolved); err != nil {
 		return nil, err
 	}
-	return resolved, nil
+	return resolved, sc.checkPython(resolved)
 }
 
 // run compiles a resolved plan.
@@ -144,7 +144,7 @@ func (sc *scope) run(ctx context.Context, n plan.Node) (*Result, error) {
 	var seen observations
 	run := &exec.Run{
 		Open: sc.open, Partitions: sc.partitions(), Parallelism: sc.session.engine.parallelism,
-		Observe: seen.add,
+		Observe: seen.add, Python: sc.python(),
 	}
 	r := &Result{Schema: program.Schema(), Rows: program.Run(ctx, run)}
 	if observes(n) {

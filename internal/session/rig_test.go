@@ -32,7 +32,7 @@ func openEngine(t testing.TB, fsys vfs.FS) *Engine {
 
 func testOptions(fsys vfs.FS) Options {
 	return Options{
-		Dir: "/data", WorkDir: "/work", Files: fsys, Parallelism: 2,
+		Dir: "/data", WorkDir: "/here", Files: fsys, Parallelism: 2,
 		Confs: map[string]string{zoneKey: "UTC", partitionsKey: "2"},
 	}
 }

@@ -29,6 +29,7 @@ type Session struct {
 	marked    map[string]bool // tables that CACHE TABLE named
 	functions map[string]*plan.PythonUDF
 	memories  map[string]*stream.Query // of memory sinks with a view, by run id
+	spools    map[string]*spool        // of the batch that a foreachBatch is at
 }
 
 // NewSession makes a session with the server's settings.
@@ -39,6 +40,7 @@ func (e *Engine) NewSession(userID, sessionID string) *Session {
 		catalog:   catalog.SparkCatalog, schema: catalog.DefaultSchema,
 		views: map[string]*view{}, cached: map[string]plan.Node{}, marked: map[string]bool{},
 		functions: map[string]*plan.PythonUDF{}, memories: map[string]*stream.Query{},
+		spools: map[string]*spool{},
 	}
 	if name := s.conf.value(defaultCatalog); e.catalog.HasCatalog(name) {
 		s.catalog = name
@@ -70,10 +72,12 @@ func (s *Session) Clone(sessionID string) *Session {
 
 // Release ends the session: its queries are stopped, unless
 // weir.session.onRelease says detach, its bus ends and its files are removed.
-func (s *Session) Release(ctx context.Context) error {
+// why is what the pages say of the queries that ended with it.
+func (s *Session) Release(ctx context.Context, why string) error {
 	var errs []error
 	if s.conf.value(onReleaseKey) != "detach" {
 		for _, q := range s.Streams() {
+			q.Record().Because(why)
 			errs = append(errs, q.Stop(ctx))
 		}
 	}

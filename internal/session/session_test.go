@@ -105,7 +105,7 @@ func TestCloneBeginsWithTheSameStateAndSharesNone(t *testing.T) {
 	if !c.Artifacts().Has("pyfiles/m.py") {
 		t.Error("the artifact was not taken over")
 	}
-	if err := s.Release(t.Context()); err != nil {
+	if err := s.Release(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	data, err := vfs.ReadFile(c.engine.fs, c.Artifacts().Dir()+"/pyfiles/m.py")
@@ -130,6 +130,41 @@ func TestViewsKeepTheirMeaning(t *testing.T) {
 	again := "CREATE OR REPLACE TEMP VIEW x AS SELECT a + 1 AS a FROM x WHERE a IN (SELECT a FROM x)"
 	if got := must(t, s, again, "SELECT a FROM x"); got[0] != "[2]" {
 		t.Errorf("got %v", got)
+	}
+}
+
+// As recorded from Spark: a view of a frame, and one made with USING, keeps to the
+// files that it found; the text of a query, and tables, are read as they are.
+func TestViewsOfFramesKeepTheirFiles(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	write := func(n string) {
+		t.Helper()
+		w := &plan.Write{Input: parse(t, "SELECT "+n+" AS a"), Format: "parquet", Path: "/p", Mode: plan.SaveAppend}
+		if _, err := s.Command(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("1")
+	must(t, s, "CREATE TABLE t (a INT) USING parquet", "INSERT INTO t VALUES (1)")
+	frames := map[string]plan.Node{
+		"frame": &plan.Read{Format: "parquet", Paths: []string{"/p"}},
+		"tab":   &plan.NamedTable{Name: []string{"t"}},
+	}
+	for name, n := range frames {
+		if err := s.CreateView(t.Context(), &plan.CreateView{
+			Name: []string{name}, Query: n, Temporary: true,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, s, "CREATE TEMP VIEW made USING parquet OPTIONS (path '/p')",
+		"CREATE TEMP VIEW text AS SELECT * FROM parquet.`/p`")
+	write("2")
+	must(t, s, "INSERT INTO t VALUES (2)")
+	for name, want := range map[string]string{"frame": "[1]", "made": "[1]", "text": "[2]", "tab": "[2]"} {
+		if got := must(t, s, "SELECT count(*) FROM "+name); got[0] != want {
+			t.Errorf("%s has %s rows, want %s", name, got[0], want)
+		}
 	}
 }
 
@@ -249,7 +284,7 @@ func TestArtifacts(t *testing.T) {
 		t.Error(diff)
 	}
 	dir := a.Dir()
-	if err := s.Release(t.Context()); err != nil {
+	if err := s.Release(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.engine.fs.Stat(dir); !vfs.NotFound(err) {

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/sql"
 	"github.com/weir-dev/weir/internal/stream"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // startStream is StartStream as a command, for callers that need no handle.
@@ -84,6 +85,9 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if err := b.target(ctx, resolved, mode); err != nil {
 		return nil, err
 	}
+	if err := sc.checkPython(resolved); err != nil {
+		return nil, err
+	}
 	if sc.conf.value(unsupportedKey) != "false" {
 		if err := analyze.CheckStreaming(resolved, mode); err != nil {
 			return nil, err
@@ -96,7 +100,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	return &stream.Config{
 		Name: c.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
 		Checkpoint: place, Temporary: temporary, NoResume: b.forgets(mode),
-		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Partitions: sc.partitions(),
+		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Python: sc.python(), Partitions: sc.partitions(),
 		Pinned: pinned(sc.conf), SessionID: sc.session.id, JobTags: b.tags, Bus: sc.session.bus,
 		Hold: sc.session.bus.Listening(), Explain: explainRunning,
 	}, nil
@@ -165,12 +169,7 @@ func triggerOf(c *plan.StartStream) (stream.Trigger, error) {
 // target finds format, path and table that the query writes to.
 func (b *streamStart) target(ctx context.Context, resolved plan.Node, mode plan.OutputMode) error {
 	sc, c := b.scope, b.command
-	switch {
-	case c.Foreach != nil:
-		return plan.Unsupported("foreach on a stream")
-	case c.ForeachAll != nil:
-		return plan.Unsupported("foreachBatch on a stream")
-	case len(c.Clustering) > 0:
+	if len(c.Clustering) > 0 {
 		return plan.Unsupported("Clustering a stream's output")
 	}
 	b.spec = connector.SinkSpec{
@@ -182,6 +181,9 @@ func (b *streamStart) target(ctx context.Context, resolved plan.Node, mode plan.
 	}
 	if b.spec.Path == "" {
 		b.spec.Path, _ = b.spec.Options.Get("path")
+	}
+	if c.Foreach != nil || c.ForeachAll != nil {
+		return b.toPython()
 	}
 	if err := b.checkPartitions(); err != nil {
 		return err
@@ -308,9 +310,10 @@ func (b *streamStart) checkpoint() (connector.Place, bool, error) {
 		return connector.Place{FS: place.FS, Dir: place.Path}, false, nil
 	}
 	switch b.format.Name {
-	case memoryFormat, "console", "noop":
+	case memoryFormat, "console", "noop", foreachFormat, foreachBatchFormat:
+		// Nobody resumes from it after this process: it needs no syncs.
 		dir := sc.session.engine.tempDir("checkpoint")
-		return connector.Place{FS: sc.session.engine.fs, Dir: path.Clean(dir)}, true, nil
+		return connector.Place{FS: vfs.Unsynced(sc.session.engine.fs), Dir: path.Clean(dir)}, true, nil
 	}
 	e := plan.AnalysisError("_LEGACY_ERROR_TEMP_1298", "The query needs a checkpointLocation.",
 		"config", checkpointKey)

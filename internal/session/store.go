@@ -2,26 +2,14 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
-
-// stored is a schema as files keep it: CHAR and VARCHAR are strings there.
-func stored(schema plan.Type) plan.Type {
-	out := make([]plan.Field, len(schema.Fields))
-	for i, f := range schema.Fields {
-		if f.Type.Kind == plan.KindChar || f.Type.Kind == plan.KindVarChar {
-			f.Type = plan.String
-		}
-		out[i] = f
-	}
-	return plan.Struct(out...)
-}
 
 // assigner casts the columns of a query to those of a table as
 // spark.sql.storeAssignmentPolicy says.
@@ -41,10 +29,7 @@ func (sc *scope) assigner(id plan.TableID) *assigner {
 
 // column is e as the column f of the table.
 func (a *assigner) column(e plan.Expr, f plan.Field) (plan.Expr, error) {
-	from, to := e.Type(), f.Type
-	if to.Kind == plan.KindChar || to.Kind == plan.KindVarChar {
-		to = plan.String
-	}
+	from, to := e.Type(), f.Type.Unbounded()
 	mode := plan.CastANSI
 	if a.policy == "LEGACY" {
 		mode = plan.CastLegacy
@@ -108,28 +93,32 @@ func storableFields(from, to []plan.Field) bool {
 	return true
 }
 
-// checked is rows on their way into a table: texts are brought to the length of
-// their CHAR or VARCHAR, and an overflow names the column.
+// checked is rows on their way into a table: an overflow names the column.
 func checked(rows chunk.Rows, schema plan.Type) chunk.Rows {
-	var bounded []int
-	for i, f := range schema.Fields {
-		if f.Type.Kind == plan.KindChar || f.Type.Kind == plan.KindVarChar {
-			bounded = append(bounded, i)
-		}
-	}
 	return func(yield func(*chunk.Chunk, error) bool) {
 		for c, err := range rows {
 			if err != nil {
 				yield(nil, overflow(err, schema))
 				return
 			}
-			if len(bounded) > 0 {
-				if c, err = lengthen(c, schema, bounded); err != nil {
-					yield(nil, err)
-					return
-				}
-			}
 			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// fitted is rows whose texts are as long as the CHAR and VARCHAR of a table say.
+func fitted(rows chunk.Rows, schema plan.Type) chunk.Rows {
+	if !schema.Bounded() {
+		return rows
+	}
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range rows {
+			if err == nil {
+				c, err = lengthen(c, schema)
+			}
+			if !yield(c, err) || err != nil {
 				return
 			}
 		}
@@ -155,42 +144,47 @@ func overflow(err error, schema plan.Type) error {
 	return err
 }
 
-// lengthen pads CHAR columns, cuts trailing blanks that are too many and
-// refuses longer texts.
-func lengthen(c *chunk.Chunk, schema plan.Type, bounded []int) (*chunk.Chunk, error) {
-	out := &chunk.Chunk{Cols: append([]*chunk.Vector(nil), c.Cols...), Rows: c.Rows, Part: c.Part}
-	for _, at := range bounded {
-		v, t := c.Cols[at], schema.Fields[at].Type
-		w := chunk.New(plan.String, v.Len)
-		for i := range v.Len {
-			if v.IsNull(i) {
-				w.AppendNull()
-				continue
-			}
-			s, err := fitted(v.Text(i), t)
-			if err != nil {
-				return nil, err
-			}
-			w.AppendText(s)
-		}
-		out.Cols[at] = w
+// padded is the rows of a table with its CHAR columns padded: files may hold
+// shorter texts that others wrote.
+func padded(rows chunk.Rows, scan *plan.Scan) chunk.Rows {
+	if scan.Relation.Table == nil || !scan.Relation.Schema.Bounded() {
+		return rows
 	}
-	return out, nil
+	types := make([]plan.Type, len(scan.Attrs))
+	for i, a := range scan.Attrs {
+		types[i] = a.Of
+		for _, f := range scan.Relation.Schema.Fields {
+			if f.Name == a.Name {
+				types[i] = f.Type
+			}
+		}
+	}
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range rows {
+			if err == nil {
+				out := *c
+				out.Cols = slices.Clone(c.Cols)
+				for i, t := range types {
+					out.Cols[i] = function.PadText(c.Cols[i], t)
+				}
+				c = &out
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
 }
 
-func fitted(s string, t plan.Type) (string, error) {
-	n := utf8.RuneCountInString(s)
-	if n > t.Length {
-		blanks := len(s) - len(strings.TrimRight(s, " "))
-		if n-blanks > t.Length {
-			return "", plan.NewError(plan.ClassRuntime, "EXCEED_LIMIT_LENGTH",
-				fmt.Sprintf("a text is longer than the %d characters of its column.", t.Length),
-				"limit", strconv.Itoa(t.Length))
+// lengthen brings the texts of a chunk to the lengths that a table gives them.
+func lengthen(c *chunk.Chunk, schema plan.Type) (*chunk.Chunk, error) {
+	out := *c
+	out.Cols = slices.Clone(c.Cols)
+	for i, f := range schema.Fields {
+		var err error
+		if out.Cols[i], err = function.FitText(c.Cols[i], f.Type, function.TooLong); err != nil {
+			return nil, err
 		}
-		return s[:len(s)-(n-t.Length)], nil
 	}
-	if t.Kind == plan.KindChar {
-		s += strings.Repeat(" ", t.Length-n)
-	}
-	return s, nil
+	return &out, nil
 }

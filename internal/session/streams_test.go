@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,6 +47,48 @@ func TestMemorySinkIsAViewOfTheQuerysName(t *testing.T) {
 		// The rows stay when the query has ended.
 		if rows := must(t, s, "SELECT count(*) > 9 FROM mem"); rows[0] != "[true]" {
 			t.Errorf("after stop: got %v", rows)
+		}
+	})
+}
+
+func TestMissingPathOfAStreamIsToldWhereItWasLookedFor(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "s")
+	schema := plan.Struct(plan.Col("a", plan.Int))
+	_, err := s.StartStream(t.Context(), &plan.StartStream{Format: "noop",
+		Input: &plan.Read{Format: "json", Streaming: true, Schema: &schema, Paths: []string{"not/there"}}}, nil, "")
+	if want := "path not/there. It was looked for at file:/here/not/there."; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q in it", err, want)
+	}
+}
+
+// Without a checkpointLocation nobody can resume: nothing is made durable.
+func TestOnlyChosenCheckpointsAreSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var syncs atomic.Int64
+		e := openEngine(t, vfs.NewFaulty(vfs.NewMemory(), func(c vfs.Call) vfs.Fault {
+			if c.Op == vfs.OpSync || c.Op == vfs.OpSyncDir {
+				syncs.Add(1)
+			}
+			return vfs.Fault{}
+		}))
+		s := e.NewSession("u", "s")
+		for _, c := range []struct {
+			options plan.Options
+			synced  bool
+		}{{plan.Options{}, false}, {plan.Options{"checkpointLocation": "/here/ck"}, true}} {
+			syncs.Store(0)
+			q := start(t, s, &plan.StartStream{Input: rate(), Format: "noop", Options: c.options})
+			time.Sleep(2500 * time.Millisecond)
+			if q.Record().Snapshot().LastBatch == nil {
+				t.Fatal("no batch ran")
+			}
+			if err := q.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := syncs.Load(); got > 0 != c.synced {
+				t.Errorf("%v: %d syncs", c.options, got)
+			}
 		}
 	})
 }
@@ -113,10 +156,13 @@ func TestReleaseStopsTheSessionsQueries(t *testing.T) {
 		q := start(t, a, &plan.StartStream{Input: rate(), Format: "noop"})
 		other := start(t, b, &plan.StartStream{Input: rate(), Format: "noop"})
 		sub := a.Subscribe()
-		if err := a.Release(t.Context()); err != nil {
+		if err := a.Release(t.Context(), "its session was idle"); err != nil {
 			t.Fatal(err)
 		}
 		<-q.Done()
+		if got := q.Record().Snapshot().EndReason; got != "its session was idle" {
+			t.Errorf("the query ended because %q", got)
+		}
 		select {
 		case <-other.Done():
 			t.Error("the query of another session has ended")
@@ -139,7 +185,7 @@ func TestDetachedQueriesOutliveTheirSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		q := start(t, s, &plan.StartStream{Input: rate(), Format: "noop"})
-		if err := s.Release(t.Context()); err != nil {
+		if err := s.Release(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
 		select {

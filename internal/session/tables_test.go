@@ -322,3 +322,42 @@ func TestManySessionsWriteOneTable(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 }
+
+func TestOlderVersionsOfATable(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "s")
+	must(t, s, "USE main.default")
+	must(t, s, "CREATE TABLE t (a INT)") // version 0
+	must(t, s, "INSERT INTO t VALUES (1)")
+	must(t, s, "INSERT INTO t VALUES (2)")
+	must(t, s, "CREATE TABLE delta.`/elsewhere/p` (a INT)")
+	must(t, s, "INSERT INTO delta.`/elsewhere/p` VALUES (5), (6)")
+	must(t, s, "CREATE TABLE spark_catalog.default.p (a INT) USING parquet")
+	must(t, s, "CREATE TEMP VIEW v AS SELECT 1 AS a")
+	for query, want := range map[string]string{
+		"SELECT count(*) FROM t":                                    "[2]",
+		"SELECT count(*) FROM t VERSION AS OF 0":                    "[0]",
+		"SELECT max(x.a) FROM t FOR VERSION AS OF 1 AS x":           "[1]",
+		"SELECT count(*) FROM t VERSION AS OF '2'":                  "[2]",
+		"SELECT count(*) FROM delta.`/elsewhere/p` VERSION AS OF 0": "[0]",
+		"SELECT sum(a) FROM delta.`/elsewhere/p`":                   "[11]",
+		"SELECT n.a FROM t o JOIN t VERSION AS OF 1 n ON n.a = o.a": "[1]",
+	} {
+		if got := must(t, s, query); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+	}
+	for query, want := range map[string]string{
+		"SELECT * FROM t VERSION AS OF 3":                       "DELTA_VERSION_NOT_FOUND",
+		"SELECT * FROM t VERSION AS OF 'x'":                     "DELTA_ILLEGAL_OPTION",
+		"SELECT * FROM t TIMESTAMP AS OF '1990-01-01'":          "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
+		"SELECT * FROM t TIMESTAMP AS OF '2999-01-01'":          "DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
+		"SELECT * FROM t TIMESTAMP AS OF 'soon'":                "DELTA_TIMESTAMP_INVALID",
+		"SELECT * FROM spark_catalog.default.p VERSION AS OF 0": "UNSUPPORTED_FEATURE.TIME_TRAVEL",
+		"SELECT * FROM v VERSION AS OF 0":                       "UNSUPPORTED_FEATURE.TIME_TRAVEL",
+	} {
+		_, _, err := run(t, s, query)
+		if e, ok := err.(*plan.Error); !ok || e.Condition != want {
+			t.Errorf("%s: %v, want %s", query, err, want)
+		}
+	}
+}

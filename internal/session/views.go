@@ -79,14 +79,13 @@ func (s *Session) CreateView(ctx context.Context, c *plan.CreateView) error {
 
 func (sc *scope) createTempView(ctx context.Context, c *plan.CreateView) error {
 	s := sc.session
-	if len(c.Name) != 1 && !(c.Global && len(c.Name) == 2 && fold(c.Name[0]) == globalSchema) {
-		return plan.AnalysisError("TEMP_VIEW_NAME_TOO_MANY_NAME_PARTS",
-			"A temporary view has a name of one part, which "+plan.QuoteParts(c.Name)+" is not.",
-			"actualName", plan.QuoteParts(c.Name))
+	name, err := tempViewName(c.Name)
+	if err != nil {
+		return err
 	}
-	shown := c.Name
-	if c.Global && len(c.Name) == 1 {
-		shown = []string{globalSchema, c.Name[0]}
+	shown := name
+	if c.Global {
+		shown = []string{globalSchema, name[0]}
 	}
 	if !c.Replace && s.findView(shown) != nil {
 		if c.IfNotExists {
@@ -95,13 +94,18 @@ func (sc *scope) createTempView(ctx context.Context, c *plan.CreateView) error {
 		return tempViewExists(shown)
 	}
 	bound := newBinder(sc.session, true).node(c.Query)
+	if c.Text == "" { // of a frame or USING; the text of a query is analysed anew whenever it is used
+		if bound, err = (names{sc}).listed(ctx, bound); err != nil {
+			return err
+		}
+	}
 	resolved, err := sc.analyzer().Resolve(ctx, bound)
 	if err != nil {
 		return err
 	}
 	schema := plan.SchemaOf(resolved.Output())
 	if len(c.Columns) > 0 {
-		if schema, err = renamed(schema, c.Columns, c.Name); err != nil {
+		if schema, err = renamed(schema, c.Columns, name); err != nil {
 			return err
 		}
 		bound = plan.NewRenameAll(bound, c.Columns)
@@ -110,12 +114,26 @@ func (sc *scope) createTempView(ctx context.Context, c *plan.CreateView) error {
 		return err
 	}
 	v := &view{
-		name: c.Name, plan: bound, schema: schema, streaming: plan.Streaming(resolved), comment: c.Comment,
+		name: name, plan: bound, schema: schema, streaming: plan.Streaming(resolved), comment: c.Comment,
 	}
 	if !s.putView(v, c.Global, c.Replace) {
 		return tempViewExists(shown)
 	}
 	return nil
+}
+
+// tempViewName is the last part of a temporary view's name; the namespace of the
+// session's objects may stand before it.
+func tempViewName(parts []string) ([]string, error) {
+	last := len(parts) - 1
+	switch fold(strings.Join(parts[:last], ".")) {
+	case "", "session", "system.session":
+		return parts[last:], nil
+	}
+	e := plan.NewError(plan.ClassParse, "INVALID_TEMP_OBJ_QUALIFIER",
+		"A temporary view has a name of one part, which "+plan.QuoteParts(parts)+" is not.",
+		"objectType", "VIEW", "objectName", plan.Quote(parts[last]), "qualifier", plan.QuoteParts(parts[:last]))
+	return nil, e
 }
 
 // renamed is a schema under the names of CREATE VIEW v (a, b).

@@ -159,6 +159,16 @@ func createTable(d *decoder, c *pb.Catalog) (plan.Command, error) {
 	})
 }
 
+// tableMade is what Catalog.createTable answers with, the table that it made, and
+// nil for every other relation.
+func tableMade(r *pb.Relation, n plan.Node) plan.Node {
+	t, ok := n.(*plan.CreateTable)
+	if !ok || r.GetCatalog() == nil {
+		return nil
+	}
+	return &plan.NamedTable{Name: t.Name}
+}
+
 func createExternalTable(d *decoder, c *pb.Catalog) (plan.Command, error) {
 	m := c.GetCreateExternalTable()
 	return d.newTable(m.GetTableName(), m.GetSource(), m.GetPath(), m.GetSchema(), &plan.CreateTable{

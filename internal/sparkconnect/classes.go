@@ -37,8 +37,25 @@ var parents = map[string]string{
 	"org.apache.spark.sql.catalyst.analysis.NoSuchTableException":            plan.ClassAnalysis,
 	"org.apache.spark.sql.connector.catalog.CatalogNotFoundException":        plan.ClassSpark,
 	classConcurrent: concurrentModification,
-	"org.apache.spark.SparkFileNotFoundException":      "java.io.FileNotFoundException",
-	"org.apache.spark.SparkFileAlreadyExistsException": fileExists,
+	"org.apache.spark.sql.kafka010.KafkaIllegalStateException":    plan.ClassJavaState,
+	"org.apache.spark.sql.kafka010.KafkaIllegalArgumentException": plan.ClassJavaIllegal,
+	"org.apache.kafka.common.config.ConfigException":              "org.apache.kafka.common.KafkaException",
+	"org.apache.kafka.common.KafkaException":                      "java.lang.RuntimeException",
+	"java.util.regex.PatternSyntaxException":                      plan.ClassJavaIllegal,
+	"org.apache.spark.SparkFileNotFoundException":                 "java.io.FileNotFoundException",
+	"org.apache.spark.SparkFileAlreadyExistsException":            fileExists,
+
+	deltaPackage + "DeltaAnalysisException":                  plan.ClassAnalysis,
+	deltaPackage + "DeltaAnalysisExceptionWithSubErrors":     plan.ClassAnalysis,
+	deltaPackage + "DeltaIllegalStateException":              plan.ClassJavaState,
+	deltaPackage + "DeltaIllegalArgumentException":           plan.ClassJavaIllegal,
+	deltaPackage + "DeltaUnsupportedOperationException":      plan.ClassJavaUnsupported,
+	deltaPackage + "DeltaUnsupportedTableFeatureException":   plan.ClassJavaUnsupported,
+	deltaPackage + "schema.DeltaInvariantViolationException": "java.lang.RuntimeException",
+	"io.delta.exceptions.ConcurrentWriteException":           concurrentModification,
+	"io.delta.exceptions.ConcurrentTransactionException":     concurrentModification,
+	"io.delta.exceptions.MetadataChangedException":           concurrentModification,
+	"io.delta.exceptions.ProtocolChangedException":           concurrentModification,
 
 	"java.lang.ArithmeticException":            "java.lang.RuntimeException",
 	"java.lang.NumberFormatException":          plan.ClassJavaIllegal,
@@ -61,6 +78,7 @@ var parents = map[string]string{
 }
 
 const (
+	deltaPackage           = "org.apache.spark.sql.delta."
 	namespaceExists        = "org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException"
 	classConcurrent        = "org.apache.spark.SparkConcurrentModificationException"
 	fileExists             = "org.apache.hadoop.fs.FileAlreadyExistsException"

@@ -1,6 +1,8 @@
 package sparkconnect
 
 import (
+	"fmt"
+
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -18,6 +20,7 @@ func commandTable() map[protoreflect.Name]func(*execution, *pb.Command) error {
 		"create_dataframe_view":                 decodedArm((*c).GetCreateDataframeView, (*d).createView),
 		"get_resources_command":                 commandArm((*c).GetGetResourcesCommand, (*x).getResources),
 		"ml_command":                            commandArm((*c).GetMlCommand, (*x).mlCommand),
+		"register_function":                     commandArm((*c).GetRegisterFunction, (*x).registerFunction),
 		"remove_cached_remote_relation_command": commandArm(removeCached, (*x).removeCached),
 		"sql_command":                           commandArm((*c).GetSqlCommand, (*x).sqlCommand),
 		"streaming_query_command":               commandArm((*c).GetStreamingQueryCommand, (*x).queryCommand),
@@ -73,12 +76,14 @@ func (d *decoder) createView(m *pb.CreateDataFrameViewCommand) (plan.Command, er
 	if err != nil {
 		return nil, err
 	}
+	// A schema before the name goes unheard.
 	name, err := sql.ParseName(m.GetName())
-	if err != nil {
-		return nil, err
+	if err != nil || len(name) > 2 {
+		return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_1321",
+			fmt.Sprintf("The text %q is no name of a view.", m.GetName()), "viewName", m.GetName())
 	}
 	return &plan.CreateView{
-		Name: name, Temporary: true, Global: m.GetIsGlobal(), Replace: m.GetReplace(), Query: in,
+		Name: name[len(name)-1:], Temporary: true, Global: m.GetIsGlobal(), Replace: m.GetReplace(), Query: in,
 	}, nil
 }
 

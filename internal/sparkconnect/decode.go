@@ -77,9 +77,14 @@ func notSet(m proto.Message, name string) error {
 		"The message "+full+" has none of its alternatives set.", "fullName", full, "name", name)
 }
 
-// notSupported refuses a known arm of a oneof that weir does not have.
+// notSupported refuses a known arm of a oneof that weir does not have, by the
+// name that programs call it by where there is one.
 func notSupported(m proto.Message, f protoreflect.FieldDescriptor) error {
-	return plan.Unsupported(fmt.Sprintf("%s.%s", m.ProtoReflect().Descriptor().FullName(), f.Name()))
+	what := string(m.ProtoReflect().Descriptor().Name())
+	if what == "Relation" {
+		what = "DataFrame"
+	}
+	return plan.Unsupported(what + "." + f.JSONName())
 }
 
 // unknownEnum is the error for a number that an enum does not have.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/plan"
 	pb "github.com/weir-dev/weir/internal/sparkpb"
+	"github.com/weir-dev/weir/internal/sql"
 )
 
 func newDecoder() *decoder {
@@ -85,7 +86,7 @@ func TestColumnNamesSplitAsInSpark(t *testing.T) {
 	for name, want := range map[string]string{
 		"a": "a", "a.b": "a|b", "`a.b`.c": "a.b|c", "a b": "a b", "``": "", "`a``b`": "a`b",
 	} {
-		parts, err := columnParts(name)
+		parts, err := sql.ParseColumn(name)
 		got := ""
 		for i, p := range parts {
 			if i > 0 {
@@ -98,7 +99,7 @@ func TestColumnNamesSplitAsInSpark(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a..b", "a.", "`a", "a`b", "`a`b"} {
-		if _, err := columnParts(name); asError(err).Condition != "INVALID_ATTRIBUTE_NAME_SYNTAX" {
+		if _, err := sql.ParseColumn(name); asError(err).Condition != "INVALID_ATTRIBUTE_NAME_SYNTAX" {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

@@ -21,6 +21,6 @@
 //	    threads, and callbacks of the operation itself, may always call.
 //
 // Goroutines: one producer for each operation, ended by Server.Close at the
-// latest; one janitor for idle sessions and abandoned operations; those of the
-// gRPC server.
+// latest; one janitor for idle sessions and abandoned operations; one that serves
+// the port for Python code, ended by Server.Close; those of the gRPC servers.
 package sparkconnect

@@ -32,6 +32,7 @@ func expressionTable() map[protoreflect.Name]func(*decoder, *pb.Expression) (pla
 		"unresolved_regex":                    expressionArm((*e).GetUnresolvedRegex, (*d).regex),
 		"unresolved_star":                     expressionArm((*e).GetUnresolvedStar, (*d).star),
 		"update_fields":                       expressionArm((*e).GetUpdateFields, (*d).updateFields),
+		"window":                              expressionArm((*e).GetWindow, (*d).window),
 	}
 }
 
@@ -54,68 +55,13 @@ func (d *decoder) literalExpr(m *pb.Expression_Literal, _ *plan.Origin) (plan.Ex
 // attribute decodes a column. Its name is SQL text: parts are separated by
 // dots unless quoted.
 func (d *decoder) attribute(m *pb.Expression_UnresolvedAttribute, at *plan.Origin) (plan.Expr, error) {
-	parts, err := columnParts(m.GetUnparsedIdentifier())
+	parts, err := sql.ParseColumn(m.GetUnparsedIdentifier())
 	if err != nil {
 		return nil, err
 	}
 	return &plan.UnresolvedAttribute{
 		Parts: parts, PlanID: m.PlanId, Metadata: m.GetIsMetadataColumn(), Origin: at,
 	}, nil
-}
-
-// columnParts splits a column's name as Spark's UnresolvedAttribute does: only
-// backquotes protect dots, and names need not be identifiers (col("a b")).
-func columnParts(name string) ([]string, error) {
-	bad := func() ([]string, error) {
-		return nil, plan.AnalysisError("INVALID_ATTRIBUTE_NAME_SYNTAX",
-			"The column name "+name+" has unbalanced backquotes or empty parts.", "name", name)
-	}
-	var parts []string
-	for rest := name; ; {
-		part, tail := "", ""
-		if strings.HasPrefix(rest, "`") {
-			end, ok := closingQuote(rest)
-			if !ok {
-				return bad()
-			}
-			part, tail = strings.ReplaceAll(rest[1:end], "``", "`"), rest[end+1:]
-			if tail != "" && tail[0] != '.' {
-				return bad()
-			}
-		} else {
-			end := strings.IndexByte(rest, '.')
-			if end < 0 {
-				end = len(rest)
-			}
-			part, tail = rest[:end], rest[end:]
-			if strings.Contains(part, "`") {
-				return bad()
-			}
-		}
-		if part == "" && (len(parts) > 0 || tail != "") {
-			return bad()
-		}
-		parts = append(parts, part)
-		if tail == "" {
-			return parts, nil
-		}
-		rest = tail[1:]
-	}
-}
-
-// closingQuote is the index of the backquote that ends a quoted part.
-func closingQuote(s string) (int, bool) {
-	for i := 1; i < len(s); i++ {
-		if s[i] != '`' {
-			continue
-		}
-		if i+1 < len(s) && s[i+1] == '`' {
-			i++
-			continue
-		}
-		return i, true
-	}
-	return 0, false
 }
 
 func (d *decoder) function(m *pb.Expression_UnresolvedFunction, at *plan.Origin) (plan.Expr, error) {
@@ -129,7 +75,8 @@ func (d *decoder) function(m *pb.Expression_UnresolvedFunction, at *plan.Origin)
 			return nil, err
 		}
 	}
-	return &plan.UnresolvedFunction{Name: name, Args: args, Distinct: m.GetIsDistinct(), Origin: at}, nil
+	return &plan.UnresolvedFunction{Name: name, Args: args, Distinct: m.GetIsDistinct(), Origin: at,
+		Internal: !m.GetIsUserDefinedFunction()}, nil
 }
 
 func (d *decoder) callFunction(m *pb.CallFunction, at *plan.Origin) (plan.Expr, error) {
@@ -159,7 +106,7 @@ func (d *decoder) star(m *pb.Expression_UnresolvedStar, at *plan.Origin) (plan.E
 			"The target of a star must end in .*, not "+m.GetUnparsedTarget()+".",
 			"target", m.GetUnparsedTarget())
 	}
-	parts, err := columnParts(target)
+	parts, err := sql.ParseColumn(target)
 	s.Target = parts
 	return s, err
 }
@@ -233,7 +180,7 @@ func (d *decoder) updateFields(m *pb.Expression_UpdateFields, _ *plan.Origin) (p
 	if err != nil {
 		return nil, err
 	}
-	field, err := columnParts(m.GetFieldName())
+	field, err := sql.ParseColumn(m.GetFieldName())
 	if err != nil {
 		return nil, err
 	}
@@ -330,11 +277,7 @@ func (d *decoder) subquery(m *pb.SubqueryExpression, at *plan.Origin) (plan.Expr
 
 // inlineUDF decodes a call of a Python function that travels with the plan.
 func (d *decoder) inlineUDF(m *pb.CommonInlineUserDefinedFunction, _ *plan.Origin) (plan.Expr, error) {
-	args, err := d.expressionList(m.GetArguments())
-	if err != nil {
-		return nil, err
-	}
-	return d.pythonUDF(m, args)
+	return d.calledUDF(m)
 }
 
 func (d *decoder) pythonUDF(m *pb.CommonInlineUserDefinedFunction, args []plan.Expr,

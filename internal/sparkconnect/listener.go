@@ -3,25 +3,44 @@ package sparkconnect
 import (
 	"errors"
 	"io"
+	"time"
 
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	pb "github.com/weir-dev/weir/internal/sparkpb"
 )
 
+// The client lets go of a response when it asks for the next one. So when it lets
+// go of an empty progress report, it has worked on the event before. That is
+// waited for so long, after a terminated event and at the end. A session that ends
+// waits for its client to let go of the whole stream.
+const (
+	terminatedWait = time.Second
+	removalWait    = 2 * time.Second
+	farewellWait   = 5 * time.Second
+)
+
+// eventLag is how long the first event after a pause is kept back. Batches end
+// just after whole seconds, and programs that sleep whole seconds remove their
+// listener right then; with the lag, as with Spark's slower batches, the removal
+// comes first.
+const eventLag = 50 * time.Millisecond
+
 // listenerBus adds or removes the client's one listener stream.
 //
 // The stream of the add is never ended by a timer, only cut and attached again.
-// On remove the client holds the lock that its event thread needs: any event
-// sent after the request would hang it for ever. So the subscription is closed,
-// which drops what is queued, and nothing follows but result_complete.
+// On remove the client holds the lock that its event thread needs, and then waits
+// for that thread: any event that it has not worked on by then hangs it for ever.
+// So the subscription is closed, which drops what is queued, and nothing follows
+// but result_complete. An event may have been on its way already; then the removal
+// fails and the stream too, which makes the client give up the lock and drop its
+// listeners, with two warnings.
 func (x *execution) listenerBus(m *pb.StreamingQueryListenerBusCommand) error {
 	switch m.GetCommand().(type) {
 	case *pb.StreamingQueryListenerBusCommand_AddListenerBusListener:
 		return x.listen()
 	case *pb.StreamingQueryListenerBusCommand_RemoveListenerBusListener:
-		x.client.endListening()
-		return nil
+		return x.client.endListening()
 	default:
 		return notSet(m, "COMMAND_NOT_SET")
 	}
@@ -35,6 +54,7 @@ func (x *execution) listen() error {
 		return nil
 	}
 	defer x.client.stopped(x.op)
+	var sent time.Time // of the last event
 	added := true
 	err := x.send(eventsResponse(&pb.StreamingQueryListenerEventsResult{ListenerBusListenerAdded: &added}))
 	for err == nil {
@@ -42,21 +62,64 @@ func (x *execution) listen() error {
 		if e, err = sub.Next(x.op.ctx); err != nil {
 			break
 		}
-		if e.Kind == monitor.Started {
-			// It travelled in the answer to the start; here the client would not
-			// know it and drop every listener.
-			sub.Ack()
-			continue
+		// A started event travelled in the answer to the start; here the client
+		// would not know it and drop every listener.
+		if e.Kind != monitor.Started {
+			if e.Kind != monitor.Terminated && time.Since(sent) > eventLag && !x.lag(sub) {
+				continue
+			}
+			err, sent = x.sendEvent(e), time.Now()
 		}
-		if err = x.send(eventResponse(e)); err == nil {
-			err = x.op.delivered(x.op.ctx)
-			sub.Ack()
-		}
+		sub.Ack()
 	}
-	if errors.Is(err, io.EOF) {
-		return nil
+	if !errors.Is(err, io.EOF) {
+		return err
+	}
+	settled, err := x.workedOff(removalWait)
+	if err == nil && !settled {
+		err = plan.NewError(plan.ClassSparkSQL, "OPERATION_CANCELED",
+			"An event was on its way to the listener; the listener goes once it has that event.")
 	}
 	return err
+}
+
+// lag waits for eventLag and reports whether events are still wanted then.
+func (x *execution) lag(sub *monitor.Subscription) bool {
+	timer := time.NewTimer(eventLag)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-sub.Ended():
+	case <-x.op.ctx.Done():
+	}
+	return false
+}
+
+// sendEvent sends an event. When it says that a query ended, it waits a little
+// until the client has worked on it: then stop() returns, and removing the
+// listener is what programs do next.
+func (x *execution) sendEvent(e monitor.Event) error {
+	err := x.send(eventResponse(e))
+	if err == nil && e.Kind == monitor.Terminated {
+		_, err = x.workedOff(terminatedWait)
+	}
+	if err == nil {
+		err = x.op.delivered(x.op.ctx)
+	}
+	return err
+}
+
+// workedOff waits until the client has worked on everything that it was sent,
+// and reports whether it has within limit. A client that ends its session can no
+// longer tell, and holds no lock.
+func (x *execution) workedOff(limit time.Duration) (bool, error) {
+	if !x.op.reattachable || x.client.isClosing() {
+		return true, nil
+	}
+	err := x.send(&pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_ExecutionProgress_{
+		ExecutionProgress: &pb.ExecutePlanResponse_ExecutionProgress{}}})
+	return err != nil || x.op.settled(x.op.ctx, limit), err
 }
 
 func eventResponse(e monitor.Event) *pb.ExecutePlanResponse {
@@ -71,6 +134,12 @@ func eventsResponse(r *pb.StreamingQueryListenerEventsResult) *pb.ExecutePlanRes
 	return &pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_StreamingQueryListenerEventsResult{
 		StreamingQueryListenerEventsResult: r,
 	}}
+}
+
+func (c *client) isClosing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closing
 }
 
 // startListening makes o the operation of the session's listener stream, nil
@@ -96,18 +165,18 @@ func (c *client) stopped(o *operation) {
 }
 
 // endListening ends the listener stream and waits until its operation has
-// nothing more to send than its completion.
-func (c *client) endListening() {
+// nothing more to send than how it ended, which is also the answer.
+func (c *client) endListening() error {
 	c.mu.Lock()
 	sub, o := c.listener, c.listening
 	c.listener, c.listening = nil, nil
 	c.mu.Unlock()
 	if sub == nil {
-		return
+		return nil
 	}
 	o.dropUnsent()
 	sub.Close()
-	o.awaitEnd()
+	return o.awaitEnd()
 }
 
 // queryNotFound is the error for a query that the session does not know.

@@ -70,7 +70,8 @@ type operation struct {
 	kept       int      // bytes in (released, sent]
 	finished   bool
 	err        error
-	onRelease  func() // called once when a response is released or the operation ends
+	onForget   func() // called once when the client has let go of the operation
+	forgotten  bool   // the client has let go of it
 	owner      *attachment
 	detachedAt time.Time // when the last stream ended; zero while one is attached
 }
@@ -201,7 +202,15 @@ func (o *operation) detach(s *attachment) {
 	defer o.mu.Unlock()
 	if o.owner == s {
 		o.owner, o.detachedAt = nil, time.Now()
+		o.wake()
 	}
+}
+
+// attached reports whether a stream sends the responses.
+func (o *operation) attached() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.owner != nil
 }
 
 // abandoned reports whether nobody has listened for too long.
@@ -218,32 +227,27 @@ func (o *operation) releaseUntil(id string) {
 	defer o.mu.Unlock()
 	if n := o.numberOf(id); n > 0 {
 		o.drop(n)
-		o.told()
 		o.wake()
 	}
 }
 
-// whenReleased has fn called once the client has shown that it has read a
-// response, or the operation is forgotten.
-func (o *operation) whenReleased(fn func()) {
+// whenForgotten has fn called once the client has let go of the operation.
+func (o *operation) whenForgotten(fn func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.onRelease = fn
-}
-
-// told calls what whenReleased left; the lock is held.
-func (o *operation) told() {
-	if fn := o.onRelease; fn != nil {
-		o.onRelease = nil
-		fn()
-	}
+	o.onForget = fn
 }
 
 // forget says that the client has let go of the whole operation.
 func (o *operation) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.told()
+	o.forgotten = true
+	o.wake()
+	if fn := o.onForget; fn != nil {
+		o.onForget = nil
+		fn()
+	}
 }
 
 // drop forgets the responses up to number n; the lock is held.

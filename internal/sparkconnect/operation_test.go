@@ -255,3 +255,90 @@ func TestErrorEndsEveryStream(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheCompletionStaysOfWhatIsNotSent(t *testing.T) {
+	o := newOperation(t.Context(), "op", true, limits{})
+	emitAll(t, o, "a")
+	s := &attachment{}
+	if err := o.attach(s, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.next(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	emitAll(t, o, "b")
+	completion := response("end")
+	completion.ResponseType = &pb.ExecutePlanResponse_ResultComplete_{
+		ResultComplete: &pb.ExecutePlanResponse_ResultComplete{}}
+	if err := o.emit(completion); err != nil {
+		t.Fatal(err)
+	}
+	o.dropUnsent()
+	o.finish(nil)
+	c := &recorder{ctx: t.Context()}
+	if err := listen(o, c, ""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "end"}, c.texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTakenMeansThatTheClientHasLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wait := func(o *operation) time.Duration {
+			began := time.Now()
+			o.awaitTaken(time.Second)
+			return time.Since(began)
+		}
+		plain := newOperation(t.Context(), "plain", false, limits{})
+		kept := newOperation(t.Context(), "kept", true, limits{})
+		for _, o := range []*operation{plain, kept} {
+			emitAll(t, o, "a")
+			o.finish(nil)
+			s := &attachment{}
+			if err := o.attach(s, ""); err != nil {
+				t.Fatal(err)
+			}
+			time.AfterFunc(200*time.Millisecond, func() { o.detach(s) })
+		}
+		if took := wait(plain); took != 200*time.Millisecond {
+			t.Errorf("waited %v for a stream that ended after 200ms", took)
+		}
+		time.AfterFunc(100*time.Millisecond, kept.forget)
+		if took := wait(kept); took != 100*time.Millisecond {
+			t.Errorf("waited %v for a client that let go after 100ms", took)
+		}
+		silent := newOperation(t.Context(), "silent", true, limits{})
+		silent.finish(nil)
+		if took := wait(silent); took != time.Second {
+			t.Errorf("waited %v for a client that never lets go", took)
+		}
+	})
+}
+
+// A client lets go of a response when it asks for the next one.
+func TestSettledWaitsForTheClientToLetGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOperation(t.Context(), "op", true, limits{})
+		emitAll(t, o, "a", "b")
+		if !o.settled(t.Context(), time.Second) {
+			t.Error("a client that has never let go of anything is waited for")
+		}
+		c := &recorder{ctx: t.Context()}
+		go func() { _ = listen(o, c, "") }()
+		synctest.Wait()
+		o.releaseUntil(c.got[0].ResponseId)
+		if o.settled(t.Context(), time.Second) {
+			t.Error("settled before the client let go of the last response")
+		}
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			o.releaseUntil(c.got[1].ResponseId)
+		}()
+		if !o.settled(t.Context(), time.Second) {
+			t.Error("not settled though the client let go")
+		}
+		o.finish(nil)
+	})
+}

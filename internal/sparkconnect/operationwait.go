@@ -2,6 +2,7 @@ package sparkconnect
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -10,23 +11,44 @@ import (
 const takenWait = 100 * time.Millisecond
 
 // delivered waits until a stream has taken every response made so far, and then
-// a little for the client to say that it has them in its hands: it does so when
-// it begins to work on them. A removal of the listener that comes earlier would
-// meet an event that is still on its way, and hang the client.
+// a little for the client to let go of them. So hardly more than one event is on
+// its way at a time, and the others can still be taken back.
 func (o *operation) delivered(ctx context.Context) error {
-	if err := o.until(ctx, func() bool { return o.sent >= o.last() }); err != nil || !o.reattachable {
-		return err
+	err := o.until(ctx, func() bool { return o.sent >= o.last() })
+	if err == nil && o.reattachable {
+		o.settled(ctx, takenWait)
 	}
-	bounded, cancel := context.WithTimeout(ctx, takenWait)
-	defer cancel()
-	_ = o.until(bounded, func() bool { return o.released >= o.last() })
-	return context.Cause(ctx)
+	return err
 }
 
-// awaitEnd waits until the producer has finished.
-func (o *operation) awaitEnd() {
+// settled waits at most limit until the client has let go of every response made
+// so far, and reports whether it has. Clients that never let go count as settled.
+func (o *operation) settled(ctx context.Context, limit time.Duration) bool {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := o.until(bounded, func() bool { return o.released >= o.last() })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return err == nil || ctx.Err() != nil || o.released == 0
+}
+
+// awaitEnd waits until the producer has finished and returns its error.
+func (o *operation) awaitEnd() error {
 	// The producer ends when its context does, so this needs no bound.
 	_ = o.until(context.Background(), func() bool { return o.finished })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
+// awaitTaken waits until the producer has finished and, at most limit, until the
+// client has everything: what was sent may still be under way, so a client that
+// can say so lets go of the operation first.
+func (o *operation) awaitTaken(limit time.Duration) {
+	_ = o.awaitEnd()
+	bounded, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	_ = o.until(bounded, func() bool { return o.forgotten || o.owner == nil && !o.reattachable })
 }
 
 // until waits for a condition over the log, which is checked under the lock.
@@ -48,11 +70,15 @@ func (o *operation) until(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// dropUnsent takes back the responses that no stream has taken.
+// dropUnsent takes back the responses that no stream has taken, except the
+// completion.
 func (o *operation) dropUnsent() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.log = o.log[:o.sent-o.released]
-	o.unsent = 0
+	sent := o.sent - o.released
+	o.log = append(o.log[:sent], slices.DeleteFunc(o.log[sent:], func(l *logged) bool {
+		return l.response.GetResultComplete() == nil
+	})...)
+	o.moveSent(o.sent)
 	o.wake()
 }

@@ -14,6 +14,7 @@ func relationTable() map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.No
 	type d = decoder
 	return map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.Node, error){
 		"aggregate":                        relationArm((*r).GetAggregate, (*d).aggregate),
+		"apply_in_pandas_with_state":       relationArm((*r).GetApplyInPandasWithState, (*d).applyWithState),
 		"cached_local_relation":            relationArm((*r).GetCachedLocalRelation, (*d).cachedLocal),
 		"cached_remote_relation":           relationArm((*r).GetCachedRemoteRelation, (*d).cachedRemote),
 		"catalog":                          relationArm((*r).GetCatalog, (*d).catalogCall),
@@ -24,17 +25,21 @@ func relationTable() map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.No
 		"drop_na":                          relationArm((*r).GetDropNa, (*d).dropNA),
 		"fill_na":                          relationArm((*r).GetFillNa, (*d).fillNA),
 		"filter":                           relationArm((*r).GetFilter, (*d).filter),
+		"co_group_map":                     relationArm((*r).GetCoGroupMap, (*d).cogroupMap),
+		"group_map":                        relationArm((*r).GetGroupMap, (*d).groupMap),
 		"hint":                             relationArm((*r).GetHint, (*d).hint),
 		"html_string":                      relationArm((*r).GetHtmlString, (*d).htmlString),
 		"join":                             relationArm((*r).GetJoin, (*d).join),
 		"limit":                            relationArm((*r).GetLimit, (*d).limit),
 		"local_relation":                   relationArm((*r).GetLocalRelation, (*d).localRelation),
+		"map_partitions":                   relationArm((*r).GetMapPartitions, (*d).mapPartitions),
 		"offset":                           relationArm((*r).GetOffset, (*d).offset),
 		"project":                          relationArm((*r).GetProject, (*d).project),
 		"range":                            relationArm((*r).GetRange, (*d).numbers),
 		"read":                             relationArm((*r).GetRead, (*d).read),
 		"repartition":                      relationArm((*r).GetRepartition, (*d).repartition),
 		"repartition_by_expression":        relationArm((*r).GetRepartitionByExpression, (*d).repartitionBy),
+		"replace":                          relationArm((*r).GetReplace, (*d).replaceNA),
 		"set_op":                           relationArm((*r).GetSetOp, (*d).setOp),
 		"show_string":                      relationArm((*r).GetShowString, (*d).showString),
 		"sort":                             relationArm((*r).GetSort, (*d).sort),
@@ -330,7 +335,7 @@ func (d *decoder) watermark(m *pb.WithWatermark) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts, err := columnParts(m.GetEventTime())
+	parts, err := sql.ParseColumn(m.GetEventTime())
 	if err != nil {
 		return nil, err
 	}

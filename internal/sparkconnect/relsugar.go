@@ -125,6 +125,26 @@ func (d *decoder) fillNA(m *pb.NAFill) (plan.Node, error) {
 	return plan.NewFillNA(in, m.GetCols(), values), nil
 }
 
+func (d *decoder) replaceNA(m *pb.NAReplace) (plan.Node, error) {
+	in, err := d.relation(m.GetInput())
+	if err != nil {
+		return nil, err
+	}
+	var from, to []*plan.Literal
+	for _, r := range m.GetReplacements() {
+		old, err := d.literal(r.GetOldValue())
+		if err != nil {
+			return nil, err
+		}
+		value, err := d.literal(r.GetNewValue())
+		if err != nil {
+			return nil, err
+		}
+		from, to = append(from, old), append(to, value)
+	}
+	return plan.NewReplaceNA(in, m.GetCols(), from, to), nil
+}
+
 func (d *decoder) dropNA(m *pb.NADrop) (plan.Node, error) {
 	in, err := d.relation(m.GetInput())
 	if err != nil {

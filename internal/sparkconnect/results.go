@@ -28,11 +28,9 @@ func (x *execution) relation(r *pb.Relation) error {
 	if err != nil {
 		return err
 	}
-	var result *session.Result
-	if c, ok := n.(plan.Command); ok {
-		result, err = x.session.Command(x.op.ctx, c)
-	} else {
-		result, err = x.session.Query(x.op.ctx, n)
+	result, err := x.session.Query(x.op.ctx, n)
+	if made := tableMade(r, n); err == nil && made != nil {
+		result, err = x.session.Query(x.op.ctx, made)
 	}
 	if err != nil {
 		return err
@@ -280,7 +278,8 @@ func (x *execution) sendLocal(result *session.Result) error {
 // checkpoint keeps a frame's rows on the server, or its plan when it is lazy.
 func (x *execution) checkpoint(m *pb.CheckpointCommand) error {
 	if !m.GetLocal() {
-		return &plan.Error{Class: plan.ClassSpark, Msg: "Checkpoint directory has not been set in the SparkContext"}
+		return plan.NewError(plan.ClassSpark, "_LEGACY_ERROR_TEMP_3016",
+			"Checkpoint directory has not been set in the SparkContext")
 	}
 	n, err := x.decoder().relation(m.GetRelation())
 	if err != nil {

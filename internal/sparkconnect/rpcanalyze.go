@@ -139,7 +139,11 @@ func (a *analysis) decode(p *pb.Plan) (plan.Node, error) {
 	if p.GetRoot() == nil {
 		return nil, notSet(&pb.Plan{}, "OPTYPE_NOT_SET")
 	}
-	return a.server.decoder(a.client).relation(p.GetRoot())
+	n, err := a.server.decoder(a.client).relation(p.GetRoot())
+	if made := tableMade(p.GetRoot(), n); made != nil {
+		return made, nil // running the plan made it before
+	}
+	return n, err
 }
 
 func (a *analysis) resolve(p *pb.Plan) (plan.Node, error) {

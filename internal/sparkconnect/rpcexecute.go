@@ -199,9 +199,12 @@ func (s *Server) reattach(c *client, r *pb.ReattachExecuteRequest) (*operation, 
 // arrive late and twice; what is gone already is not an error.
 func (s *Server) ReleaseExecute(_ context.Context, r *pb.ReleaseExecuteRequest,
 ) (*pb.ReleaseExecuteResponse, error) {
-	c, err := s.known(r)
-	if err != nil {
-		return nil, statusOf(err, nil)
+	c := s.sessions.departing(r.GetUserContext().GetUserId(), r.GetSessionId())
+	if c == nil {
+		var err error
+		if c, err = s.known(r); err != nil {
+			return nil, statusOf(err, nil)
+		}
 	}
 	return answer(s, c, func() (*pb.ReleaseExecuteResponse, error) {
 		out := &pb.ReleaseExecuteResponse{SessionId: c.key.id, ServerSideSessionId: c.serverID}

@@ -63,14 +63,14 @@ func (s *Server) ReleaseSession(ctx context.Context, r *pb.ReleaseSessionRequest
 	if err := checkUUID(r.GetSessionId()); err != nil {
 		return nil, statusOf(err, nil)
 	}
-	out := &pb.ReleaseSessionResponse{SessionId: r.GetSessionId()}
-	c := s.sessions.remove(key{r.GetUserContext().GetUserId(), r.GetSessionId()}, r.GetAllowReconnect())
-	if c == nil {
-		return out, nil
-	}
-	return answer(s, c, func() (*pb.ReleaseSessionResponse, error) {
-		out.ServerSideSessionId = c.serverID
-		return out, c.close(ctx)
+	return answer(s, nil, func() (*pb.ReleaseSessionResponse, error) {
+		out := &pb.ReleaseSessionResponse{SessionId: r.GetSessionId()}
+		k := key{r.GetUserContext().GetUserId(), r.GetSessionId()}
+		c, err := s.sessions.close(ctx, k, r.GetAllowReconnect(), "its session was released")
+		if c != nil {
+			out.ServerSideSessionId = c.serverID
+		}
+		return out, err
 	})
 }
 

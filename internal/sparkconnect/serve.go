@@ -34,14 +34,7 @@ type ListenOptions struct {
 
 // Serve answers on a listener until Stop is called on what it returns.
 func (s *Server) Serve(l net.Listener, o ListenOptions) *Serving {
-	options := []grpc.ServerOption{
-		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxSendMsgSize(maxMessageBytes),
-		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.ConnectionTimeout(connectTimeout),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
-			MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.UnaryInterceptor(o.unary), grpc.StreamInterceptor(o.stream),
-	}
+	options := append(serverOptions(), grpc.UnaryInterceptor(o.unary), grpc.StreamInterceptor(o.stream))
 	if o.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(o.TLS)))
 	}
@@ -50,6 +43,17 @@ func (s *Server) Serve(l net.Listener, o ListenOptions) *Serving {
 	v := &Serving{grpc: g, ended: make(chan error, 1)}
 	go func() { v.ended <- g.Serve(l) }()
 	return v
+}
+
+// serverOptions are those of every port.
+func serverOptions() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxSendMsgSize(maxMessageBytes),
+		grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
+		grpc.ConnectionTimeout(connectTimeout),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
+			MinTime: 5 * time.Second, PermitWithoutStream: true}),
+	}
 }
 
 // Serving is a gRPC server at work.

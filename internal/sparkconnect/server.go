@@ -85,6 +85,7 @@ type Server struct {
 	tables   *tables
 	commands map[protoreflect.Name]func(*execution, *pb.Command) error
 	unknown  unknownFields
+	back     *callbacks
 
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -100,6 +101,8 @@ func New(engine *session.Engine, o Options) *Server {
 		commands: commandTable(),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.back = &callbacks{server: s, holders: map[string]holder{}}
+	engine.SetDoor(s.back)
 	s.running.Add(1)
 	go s.janitor()
 	return s
@@ -113,11 +116,11 @@ func (s *Server) Register(g *grpc.Server) { pb.RegisterSparkConnectServiceServer
 func (s *Server) Close(ctx context.Context) error {
 	var errs []error
 	for _, c := range s.sessions.all() {
-		if s.sessions.remove(c.key, true) != nil {
-			errs = append(errs, c.close(ctx))
-		}
+		_, err := s.sessions.close(ctx, c.key, true, "the server was stopped")
+		errs = append(errs, err)
 	}
 	s.stop()
+	s.back.close()
 	done := make(chan struct{})
 	go func() {
 		s.running.Wait()
@@ -152,11 +155,13 @@ func (s *Server) clean(now time.Time) {
 		if now.Sub(c.idleSince(now)) < s.options.IdleTimeout {
 			continue
 		}
-		if s.sessions.remove(c.key, false) != nil {
+		why := fmt.Sprintf("its session was idle for %v", s.options.IdleTimeout)
+		ended, err := s.sessions.close(s.ctx, c.key, false, why)
+		if ended != nil {
 			s.options.Log.Info("session ended because it was idle", "session", c.key.id)
-			if err := c.close(s.ctx); err != nil {
-				s.options.Log.Warn("end of an idle session", "session", c.key.id, "error", err)
-			}
+		}
+		if err != nil {
+			s.options.Log.Warn("end of an idle session", "session", c.key.id, "error", err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type client struct {
 	key      key
 	serverID string // new with every incarnation
 	session  *session.Session
+	adopted  bool // somebody else ends it, however long it is idle
 	errors   errorLog
 
 	mu         sync.Mutex
@@ -35,6 +36,7 @@ type client struct {
 	lastUse    time.Time
 	listener   *monitor.Subscription // of the bus stream, nil without one
 	listening  *operation            // the operation of that stream
+	closing    bool                  // the session is gone for its clients
 }
 
 // sessions finds clients.
@@ -44,11 +46,13 @@ type sessions struct {
 
 	mu      sync.Mutex
 	clients map[key]*client
+	leaving map[key]*client // being closed; their clients still say what they have
 	closed  *ring
 }
 
 func newSessions(open func(user, id string) *session.Session) *sessions {
-	return &sessions{open: open, now: time.Now, clients: map[key]*client{}, closed: newRing(maxTombstones)}
+	return &sessions{open: open, now: time.Now, clients: map[key]*client{}, leaving: map[key]*client{},
+		closed: newRing(maxTombstones)}
 }
 
 // ring remembers the last strings that were added.
@@ -129,6 +133,17 @@ func (s *sessions) clone(from *client, id string) (*client, error) {
 	return s.add(k, from.session.Clone(id)), nil
 }
 
+// adopt makes a session known that was made elsewhere.
+func (s *sessions) adopt(k key, world *session.Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.clients[k] != nil {
+		return cloneRefused("TARGET_SESSION_ID_ALREADY_EXISTS", k.id, "There is a session of this id already.")
+	}
+	s.add(k, world).adopted = true
+	return nil
+}
+
 // remove takes a session out; it reports nil when there is none. keepName says
 // that the id may be used again.
 func (s *sessions) remove(k key, keepName bool) *client {
@@ -140,6 +155,32 @@ func (s *sessions) remove(k key, keepName bool) *client {
 		s.closed.add(k.tombstone())
 	}
 	return c
+}
+
+// close takes a session out and ends it. Until it has ended, its client can let
+// go of operations. The client is nil when there is no such session.
+func (s *sessions) close(ctx context.Context, k key, keepName bool, why string) (*client, error) {
+	c := s.remove(k, keepName)
+	if c == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	s.leaving[k] = c
+	s.mu.Unlock()
+	err := c.close(ctx, why)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving[k] == c {
+		delete(s.leaving, k)
+	}
+	return c, err
+}
+
+// departing finds a session that is being closed, nil when it is not.
+func (s *sessions) departing(user, id string) *client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.leaving[key{user, id}]
 }
 
 // all is every session.
@@ -168,6 +209,9 @@ func (c *client) idleSince(now time.Time) time.Time {
 		if o.running() {
 			return now
 		}
+	}
+	if c.adopted {
+		return now
 	}
 	return c.lastUse
 }
@@ -244,10 +288,21 @@ func (c *client) abandon(now time.Time) {
 }
 
 // close ends the session: its queries stop and say so to their listener, the
-// listener's stream ends cleanly, everything else is interrupted.
-func (c *client) close(ctx context.Context) error {
-	err := c.session.Release(ctx)
-	c.endListening()
+// listener's stream ends cleanly, everything else is interrupted. why is what the
+// pages say of the queries.
+func (c *client) close(ctx context.Context, why string) error {
+	c.mu.Lock()
+	c.closing = true
+	listening := c.listening
+	c.mu.Unlock()
+	err := c.session.Release(ctx, why)
+	// The stream's own end tells its client what became of it.
+	wanted := listening != nil && listening.attached()
+	_ = c.endListening()
+	if wanted {
+		// The client closes the connection once it knows that the session is gone.
+		listening.awaitTaken(farewellWait)
+	}
 	for _, o := range c.running(func(*operation) bool { return true }) {
 		o.interrupt(operationCanceled())
 	}

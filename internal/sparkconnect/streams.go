@@ -34,9 +34,14 @@ func (x *execution) startStream(m *pb.WriteStreamOperationStart) error {
 	err = x.send(&pb.ExecutePlanResponse{ResponseType: &pb.ExecutePlanResponse_WriteStreamOperationStartResult{
 		WriteStreamOperationStartResult: result,
 	}})
-	x.op.whenReleased(q.Record().Announce)
+	announce := q.Record().Announce
+	x.op.whenForgotten(func() { time.AfterFunc(startedLead, announce) })
 	return err
 }
+
+// startedLead is how long a client may take from letting go of the answer to
+// telling its listeners of the start.
+const startedLead = 50 * time.Millisecond
 
 // jobTags are the tags of the operation as Spark's started event lists them.
 func (x *execution) jobTags() []string {
@@ -131,7 +136,7 @@ func exceptionResult(q *stream.Query) *pb.StreamingQueryCommandResult_ExceptionR
 		return &pb.StreamingQueryCommandResult_ExceptionResult{}
 	}
 	condition := e.Condition
-	message := plan.ClassStreamingQuery + ": " + q.Detail()
+	message := plan.ClassStreamingQuery + ": " + errors.Unwrap(e).Error() + q.Detail()
 	trace := message
 	return &pb.StreamingQueryCommandResult_ExceptionResult{
 		ExceptionMessage: &message, ErrorClass: &condition, StackTrace: &trace,

@@ -310,13 +310,15 @@ func (p *parser) nullsOption() string {
 // second argument; others do not have it.
 func (p *parser) ignoreNulls(start int, f *plan.UnresolvedFunction) {
 	if len(f.Name) == 1 && len(f.Args) == 1 {
-		switch strings.ToLower(f.Name[0]) {
-		case "first", "first_value", "last", "last_value", "any_value":
-			f.Args = append(f.Args, plan.Lit(true, plan.Boolean))
+		// The words take away what the user called the function.
+		of := map[string]string{"first": "first", "first_value": "first", "last": "last",
+			"last_value": "last", "any_value": "any_value"}
+		if plain := of[strings.ToLower(f.Name[0])]; plain != "" {
+			f.Name, f.Args = []string{plain}, append(f.Args, plan.Lit(true, plan.Boolean))
 			return
 		}
 	}
 	name := "`" + strings.Join(f.Name, "`.`") + "`"
 	p.keep(start, plan.AnalysisError("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX",
-		"The function "+name+" does not take IGNORE NULLS.", "prettyName", name, "syntax", `"IGNORE NULLS"`))
+		"The function "+name+" does not take IGNORE NULLS.", "prettyName", name, "syntax", "IGNORE NULLS"))
 }

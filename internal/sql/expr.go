@@ -323,9 +323,9 @@ func (p *parser) unary() plan.Expr {
 		if p.peek(1).isNumber() {
 			return p.postfix()
 		}
-		name = "negative"
+		name = "-"
 	case "+":
-		name = "positive"
+		name = "+"
 	case "~":
 		name = "~"
 	default:

@@ -151,10 +151,16 @@ func (p *parser) relationPrimary() plan.Node {
 		return p.tableFunction(start, name)
 	}
 	t := &plan.NamedTable{Name: name, Origin: p.origin(start)}
-	p.timeTravel()
+	asOf := p.timeTravel()
 	if p.ahead("WITH", "(") {
 		p.skip(1)
 		t.Options = p.properties()
+	}
+	for option, value := range asOf {
+		if t.Options == nil {
+			t.Options = plan.Options{}
+		}
+		t.Options[option] = value
 	}
 	return p.finishRelation(start, t)
 }
@@ -192,19 +198,33 @@ func (p *parser) streamRelation() plan.Node {
 	return p.finishRelation(start, t)
 }
 
-// timeTravel refuses VERSION AS OF and TIMESTAMP AS OF.
-func (p *parser) timeTravel() {
+// timeTravel reads VERSION AS OF and TIMESTAMP AS OF, which become the options
+// that a reader has for them.
+func (p *parser) timeTravel() plan.Options {
 	start, n := p.i, 0
 	if p.at("FOR") {
 		n = 1
 	}
 	if !p.atAnyAt(n, "VERSION", "SYSTEM_VERSION", "TIMESTAMP", "SYSTEM_TIME") ||
 		p.peek(n+1).word != "AS" || p.peek(n+2).word != "OF" {
-		return
+		return nil
+	}
+	option := plan.VersionAsOf
+	if p.atAnyAt(n, "TIMESTAMP", "SYSTEM_TIME") {
+		option = plan.TimestampAsOf
 	}
 	p.skip(n + 3)
-	p.value(0)
-	p.refuse(start, "Reading an older version of a table in SQL")
+	lit, _ := p.value(0).(*plan.Literal)
+	if lit != nil {
+		switch v := lit.Value.(type) {
+		case string:
+			return plan.Options{option: v}
+		case int64:
+			return plan.Options{option: strconv.FormatInt(v, 10)}
+		}
+	}
+	p.refuse(start, "An older version of a table that is not named by a text or a number")
+	return nil
 }
 
 // finishRelation reads what may follow a relation: TABLESAMPLE, WATERMARK, an

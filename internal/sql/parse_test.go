@@ -101,6 +101,11 @@ func TestRefusalsNameWhatIsRefused(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN a INT":                             "ALTER TABLE",
 		"MERGE INTO t USING u ON t.a = u.a WHEN MATCHED THEN DELETE": "MERGE INTO",
 		"UPDATE t SET a = 1":                                         "UPDATE",
+		"OPTIMIZE t":                                                 "OPTIMIZE",
+		"VACUUM t RETAIN 1 HOURS":                                    "VACUUM",
+		"DESCRIBE HISTORY t":                                         "DESCRIBE HISTORY",
+		"DESC DETAIL delta.`/a`":                                     "DESCRIBE DETAIL",
+		"RESTORE TABLE t TO VERSION AS OF 1":                         "RESTORE TABLE",
 		"DELETE FROM t":                                              "DELETE FROM",
 		"BEGIN SELECT 1; END":                                        "BEGIN",
 		"DECLARE x INT":                                              "DECLARE",
@@ -108,7 +113,6 @@ func TestRefusalsNameWhatIsRefused(t *testing.T) {
 		"CREATE TABLE t (a INT DEFAULT 5)":                           "The option DEFAULT of a column",
 		"CREATE TABLE t (a INT) CLUSTERED BY (a) INTO 4 BUCKETS":     "The clause CLUSTERED BY of a table",
 		"CREATE TABLE t LIKE u":                                      "CREATE TABLE LIKE",
-		"SELECT * FROM t VERSION AS OF 3":                            "Reading an older version of a table in SQL",
 	} {
 		_, err := Parse(text)
 		e := planError(t, err)

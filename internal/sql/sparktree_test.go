@@ -407,8 +407,10 @@ func (w *treeWriter) call(f *plan.UnresolvedFunction) string {
 		return "NOT " + w.expr(a[0])
 	case "!=":
 		return "NOT (" + w.expr(a[0]) + " = " + w.expr(a[1]) + ")"
-	case "negative":
+	case "-":
 		return "-" + w.expr(a[0])
+	case "+":
+		return "positive(" + w.expr(a[0]) + ")"
 	case "~":
 		return "~" + w.expr(a[0])
 	case "in":

@@ -89,7 +89,8 @@ var unsupported = [][]string{
 	{"ALTER", "NAMESPACE"}, {"MERGE", "INTO"}, {"MERGE", "WITH"}, {"UPDATE"}, {"DELETE", "FROM"},
 	{"TRUNCATE", "TABLE"}, {"COMMENT", "ON"},
 	{"DECLARE"}, {"LOAD", "DATA"}, {"MSCK", "REPAIR", "TABLE"}, {"REPAIR", "TABLE"}, {"ADD"}, {"LIST"}, {"CALL"},
-	{"EXECUTE", "IMMEDIATE"}, {"BEGIN"},
+	{"EXECUTE", "IMMEDIATE"}, {"BEGIN"}, {"OPTIMIZE"}, {"VACUUM"}, {"RESTORE", "TABLE"},
+	{"CONVERT", "TO", "DELTA"},
 	{"CREATE", "OR", "REPLACE", "TEMPORARY", "FUNCTION"}, {"CREATE", "OR", "REPLACE", "FUNCTION"},
 	{"CREATE", "TEMPORARY", "FUNCTION"}, {"CREATE", "FUNCTION"}, {"CREATE", "INDEX"},
 	{"CREATE", "MATERIALIZED", "VIEW"}, {"CREATE", "STREAMING", "TABLE"}, {"CREATE", "FLOW"},
@@ -106,7 +107,7 @@ func (p *parser) notOurs() plan.Node {
 		}
 	}
 	for _, words := range unsupported {
-		if !p.ahead(words...) {
+		if !p.spelled(words) {
 			continue
 		}
 		start := p.i
@@ -118,6 +119,16 @@ func (p *parser) notOurs() plan.Node {
 		return p.refuseRest(start, strings.Join(words, " "))
 	}
 	return nil
+}
+
+// spelled reports whether the next tokens are words, keywords of Spark's or not.
+func (p *parser) spelled(words []string) bool {
+	for i, w := range words {
+		if !p.isWord(i, w) {
+			return false
+		}
+	}
+	return true
 }
 
 // refused reads what begins with no word that another reader takes.

@@ -18,14 +18,29 @@ type windowSpec struct {
 // over reads OVER window.
 func (p *parser) over(start int, f *plan.UnresolvedFunction, ignoreNulls bool) plan.Expr {
 	p.skip(1)
+	spec := p.i
 	w := p.windowSpec()
-	call := &plan.WindowCall{Function: f, IgnoreNulls: ignoreNulls}
+	call := &plan.WindowCall{Function: f, Spec: p.origin(spec)}
 	w.put(call)
 	call.Origin = p.origin(start)
+	f.Origin = call.Origin
+	switch {
+	case !ignoreNulls:
+	case len(f.Name) == 1 && keepsIgnoreNulls(strings.ToLower(f.Name[0])):
+		call.IgnoreNulls = true
+	default:
+		p.ignoreNulls(start, f)
+	}
 	if w.name != "" {
 		p.windows = append(p.windows, windowUse{call, w.name})
 	}
 	return call
+}
+
+// keepsIgnoreNulls are the functions whose window carries IGNORE NULLS; for
+// others it is an argument.
+func keepsIgnoreNulls(name string) bool {
+	return name == "lag" || name == "lead" || name == "nth_value"
 }
 
 // windowUse is a call over a window by name.
@@ -101,13 +116,22 @@ func (p *parser) frameBound() plan.FrameBound {
 // windowClause reads WINDOW name AS window, … and gives the windows to the
 // calls that name them.
 func (p *parser) windowClause() {
+	start, repeated := p.i, ""
 	p.skip(1)
-	defs := map[string]windowSpec{}
+	defs, written := map[string]windowSpec{}, map[string]bool{}
 	p.list(func() {
-		name := strings.ToLower(p.strictIdent())
+		name := p.strictIdent()
 		p.expect("AS")
-		defs[name] = p.windowSpec()
+		if written[name] { // in another case it is another window, which then wins
+			repeated = name
+		}
+		written[name] = true
+		defs[strings.ToLower(name)] = p.windowSpec()
 	})
+	if repeated != "" {
+		p.mistake(start, "INVALID_SQL_SYNTAX.REPETITIVE_WINDOW_DEFINITION",
+			"The window "+repeated+" is defined twice.", "windowName", "`"+repeated+"`")
+	}
 	rest := p.windows[:0]
 	for _, use := range p.windows {
 		w, ok := defs[strings.ToLower(use.name)]
@@ -128,7 +152,8 @@ func (p *parser) unknownWindows() {
 	for _, use := range p.windows {
 		if p.fault == nil {
 			p.fault = plan.AnalysisError("MISSING_WINDOW_SPECIFICATION",
-				"No WINDOW clause defines "+use.name+".", "windowName", use.name).At(use.call.Origin)
+				"No WINDOW clause defines "+use.name+".", "windowName", use.name,
+				"docroot", "https://spark.apache.org/docs/latest")
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -61,9 +62,17 @@ type run struct {
 	marks     []*plan.Watermark // of the plan, in its order
 	pinned    bool              // AvailableNow with every source able to pin
 	ends      []connector.Offset
-	held      bool // the sink may hold batches from an earlier run
+	held      bool         // the sink may hold batches from an earlier run
+	purging   <-chan error // of the purge that runs, nil for none
+
+	// lastWatermark is that of the batch before the one at hand.
+	lastWatermark int64
+	memory        *memory // nil until the plan was compiled
+	another       bool    // the batch before wants one without new data
 
 	status monitor.Status
+	// waitLogged is when it was logged last that a source waits, in seconds.
+	waitLogged atomic.Int64
 
 	seen     sync.Mutex        // guards what rows leave behind on their way
 	times    []exec.EventTimes // of each mark
@@ -74,6 +83,7 @@ type run struct {
 type fixed struct {
 	timestampMs, watermarkMs int64
 	replay                   bool
+	noData                   bool // it runs for the state alone
 }
 
 // show replaces the status text and keeps the flags.
@@ -139,12 +149,17 @@ func (r *run) trigger(ctx context.Context, started time.Time) (outcome, error) {
 		}
 	}
 	if at == nil {
+		err := r.awaitPurge()
 		r.idleTrigger(started, &spent)
-		return out, nil
+		return out, err
 	}
 	out.ran = true
-	r.status.IsDataAvailable = true
-	r.show("Processing new data")
+	r.status.IsDataAvailable = !at.noData
+	if at.noData {
+		r.show("No new data but cleaning up state")
+	} else {
+		r.show("Processing new data")
+	}
 	wrote, err := r.execute(ctx, at, &spent)
 	if err != nil {
 		return out, err
@@ -152,10 +167,39 @@ func (r *run) trigger(ctx context.Context, started time.Time) (outcome, error) {
 	r.manager.crash(StepProgress)
 	r.report(started, at, wrote, &spent)
 	r.inputs.settle()
+	r.tellSources(ctx)
+	r.another = r.wantsAnother(at.watermarkMs)
+	r.lastWatermark = at.watermarkMs
 	r.batch++
 	r.status.IsTriggerActive = false
 	r.show("Waiting for next trigger")
 	return out, nil
+}
+
+// waits shows that a source waits for the world outside. Any goroutine may call
+// it, so it leaves the run's own status alone: the next step shows that again.
+func (r *run) waits(source, why string) {
+	r.record.SetStatus(monitor.Status{
+		Message: "Waiting for source " + source + ": " + why, IsTriggerActive: true,
+	})
+	const everySeconds = 10
+	now := time.Now().Unix()
+	if last := r.waitLogged.Load(); now-last >= everySeconds && r.waitLogged.CompareAndSwap(last, now) {
+		r.log.Warn("waiting for a source", "source", source, "why", why)
+	}
+}
+
+// tellSources lets sources tell others how far the query is.
+func (r *run) tellSources(ctx context.Context) {
+	for _, in := range r.inputs.list {
+		f, ok := in.source.(connector.Finisher)
+		if !ok {
+			continue
+		}
+		if err := f.Finished(ctx, in.start); err != nil {
+			r.log.Warn("a source could not tell how far the query is", "source", in.describe, "err", err)
+		}
+	}
 }
 
 // idleTrigger ends a trigger that found nothing to do.
@@ -186,7 +230,7 @@ func (r *run) construct(ctx context.Context, spent *monitor.Durations) (*fixed, 
 	if err != nil {
 		return nil, err
 	}
-	a := admit(r.inputs.starts(), latest, false)
+	a := admit(r.inputs.starts(), latest, r.another)
 	if a.lost >= 0 {
 		in := r.inputs.list[a.lost]
 		return nil, illegalState("%s has nothing, but the checkpoint was read up to %s", in.describe, in.start)
@@ -199,7 +243,7 @@ func (r *run) construct(ctx context.Context, spent *monitor.Durations) (*fixed, 
 	}
 	r.manager.crash(StepAdmitted)
 	began = time.Now()
-	at := &fixed{timestampMs: began.UnixMilli(), watermarkMs: r.watermark.ms}
+	at := &fixed{timestampMs: began.UnixMilli(), watermarkMs: r.watermark.ms, noData: !a.newData}
 	err = r.fix(ctx, at)
 	spent.Add(monitor.WalCommit, time.Since(began))
 	return at, err
@@ -214,13 +258,11 @@ func (r *run) askSources(ctx context.Context) ([]connector.Offset, error) {
 		if r.ends != nil {
 			// A source that pinned "" keeps to its end by itself.
 			limit.End = r.ends[i]
-			if limit.End != "" && limit.End == in.start {
-				latest[i] = limit.End
-				continue
-			}
 		}
 		var err error
-		if latest[i], err = in.source.Latest(ctx, in.start, limit); err != nil {
+		if limit.End != "" && limit.End == in.start {
+			latest[i] = limit.End
+		} else if latest[i], err = in.source.Latest(ctx, in.start, limit); err != nil {
 			return nil, err
 		}
 		if source, ok := in.source.(connector.Reporter); ok {
@@ -233,12 +275,15 @@ func (r *run) askSources(ctx context.Context) ([]connector.Offset, error) {
 }
 
 // fix writes offsets/N, tells the sources that the batch before is over, and
-// purges the logs.
+// has the logs purged.
 func (r *run) fix(ctx context.Context, at *fixed) error {
 	r.show("Writing offsets to log")
 	entry := offsetEntry{
 		watermarkMs: at.watermarkMs, timestampMs: at.timestampMs,
 		confs: r.confs, sources: r.inputs.logged(),
+	}
+	if err := r.awaitPurge(); err != nil {
+		return err
 	}
 	if err := r.offsets.add(r.batch, entry.encode()); err != nil {
 		return logWriteError("OFFSET_LOG", r.batch, r.config.Checkpoint, err)
@@ -252,12 +297,39 @@ func (r *run) fix(ctx context.Context, at *fixed) error {
 			return err
 		}
 	}
-	keep := r.batch - r.settings.retain
-	if err := r.offsets.purge(keep); err != nil {
-		return err
+	r.startPurge(r.batch - r.settings.retain)
+	return nil
+}
+
+// startPurge removes the log files of batches before keep while the batch at
+// hand runs: removing a file may take as long as writing one. One purge runs at
+// a time, and awaitPurge returns its error.
+func (r *run) startPurge(keep int64) {
+	offsets, commits := r.offsets.expired(keep), r.commits.expired(keep)
+	if len(offsets)+len(commits) == 0 {
+		r.manager.crash(StepPurging)
+		return
 	}
-	r.manager.crash(StepPurging)
-	return r.commits.purge(keep)
+	done := make(chan error, 1)
+	r.purging = done
+	go func() {
+		err := r.offsets.remove(offsets)
+		if err == nil {
+			r.manager.crash(StepPurging)
+			err = r.commits.remove(commits)
+		}
+		done <- err
+	}()
+}
+
+// awaitPurge waits for the purge that runs, if one does.
+func (r *run) awaitPurge() error {
+	if r.purging == nil {
+		return nil
+	}
+	err := <-r.purging
+	r.purging = nil
+	return err
 }
 
 // execute runs the batch at hand into the sink and commits it. It returns the
@@ -270,7 +342,7 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 	r.observed = nil
 	spent.Add(monitor.GetBatch, 0)
 	began := time.Now()
-	if err := r.plan(at); err != nil {
+	if err := r.plan(ctx, at); err != nil {
 		return 0, err
 	}
 	spent.Add(monitor.QueryPlanning, time.Since(began))
@@ -302,18 +374,27 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 }
 
 // plan compiles the query when the first batch needs it.
-func (r *run) plan(at *fixed) error {
+func (r *run) plan(ctx context.Context, at *fixed) error {
 	if r.program != nil {
 		return nil
 	}
-	if err := refuseOperators(r.config.Checkpoint); err != nil {
+	if err := r.checkProvider(); err != nil {
 		return err
 	}
-	program, err := exec.Build(r.config.Plan, r.eval(at))
+	processors, err := exec.Describe(ctx, r.config.Plan, r.config.Python, r.eval(at).Schema)
+	if err != nil {
+		return err
+	}
+	program, err := exec.BuildStream(r.config.Plan, r.eval(at), exec.Streaming{
+		Mode: r.config.Mode, Processors: processors,
+	})
 	if err != nil {
 		return err
 	}
 	r.program = program
+	if err := r.recollect(); err != nil {
+		return err
+	}
 	r.mu.Lock()
 	r.planned = true
 	r.mu.Unlock()
@@ -324,6 +405,7 @@ func (r *run) plan(at *fixed) error {
 func (r *run) eval(at *fixed) *function.Env {
 	env := *r.config.Env.Eval
 	env.Now = at.timestampMs * int64(time.Millisecond/time.Microsecond)
+	env.Planned = time.Now().UnixMicro()
 	return &env
 }
 
@@ -340,15 +422,41 @@ func (r *run) addBatch(ctx context.Context, at *fixed) (int64, error) {
 		}
 		if holds {
 			r.log.Info("the sink holds the replayed batch, it is skipped", "batch", r.batch)
-			return monitor.UncountedRows, nil
+			return monitor.UncountedRows, r.redo(ctx, at)
 		}
 	}
 	r.held = false // from here on the sink holds what this run wrote
-	rows := r.program.Run(ctx, &exec.Run{
+	wrote, err := r.sink.Write(ctx, connector.Batch{ID: r.batch, Rows: r.watched(r.rows(ctx, at))})
+	if err == nil && !r.memory.committed(r.batch) {
+		err = fmt.Errorf("%s did not read batch %d to its end", r.sink.Describe(), r.batch)
+	}
+	return wrote, err
+}
+
+// rows runs the program over the batch at hand.
+func (r *run) rows(ctx context.Context, at *fixed) chunk.Rows {
+	run := &exec.Run{
 		Eval: r.eval(at), Open: r.openScan, Observe: r.observe, EventTimes: r.eventTimes,
-		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism,
-	})
-	return r.sink.Write(ctx, connector.Batch{ID: r.batch, Rows: r.watched(rows)})
+		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism, Python: r.config.Python,
+	}
+	if len(r.memory.stores) == 0 {
+		return r.program.Run(ctx, run)
+	}
+	run.Stateful = r.memory.begin(r.lastWatermark, at.watermarkMs)
+	return r.remembering(r.program.Run(ctx, run))
+}
+
+// redo computes a batch that the sink holds already, for the state alone.
+func (r *run) redo(ctx context.Context, at *fixed) error {
+	if len(r.memory.stores) == 0 {
+		return nil
+	}
+	for _, err := range r.rows(ctx, at) {
+		if err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // watched passes rows on and marks when the first came out.

@@ -32,37 +32,12 @@ func openBatchLog(place connector.Place) (*batchLog, error) {
 	if _, err := vfs.CleanTemps(place.FS, place.Dir); err != nil {
 		return nil, fmt.Errorf("clean %s: %w", place.Dir, err)
 	}
-	ids, err := listBatches(place)
+	ids, err := connector.BatchIDs(place)
 	if err != nil {
 		return nil, err
 	}
 	l := &batchLog{place: place, ids: ids}
 	return l, l.dropOrphanChecksums()
-}
-
-// listBatches lists the batch ids of a log, ascending; a missing directory has
-// none. Other names are ignored, as Spark does.
-func listBatches(place connector.Place) ([]int64, error) {
-	infos, err := place.FS.List(place.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", place.Dir, err)
-	}
-	var ids []int64
-	for _, info := range infos {
-		if id, ok := batchID(info.Name); ok {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids, nil
-}
-
-func batchID(name string) (int64, bool) {
-	id, err := strconv.ParseInt(name, 10, 64)
-	return id, err == nil && id >= 0 && strconv.FormatInt(id, 10) == name
 }
 
 // dropOrphanChecksums removes checksums of files that are gone: a new file of
@@ -74,7 +49,7 @@ func (l *batchLog) dropOrphanChecksums() error {
 	}
 	for _, info := range infos {
 		name, isSum := strings.CutSuffix(info.Name, ".crc")
-		id, ok := batchID(strings.TrimPrefix(name, "."))
+		id, ok := connector.BatchID(strings.TrimPrefix(name, "."))
 		if !isSum || !ok {
 			continue
 		}
@@ -127,14 +102,24 @@ func (l *batchLog) add(id int64, data []byte) error {
 	return writeChecksum(l.place.FS, l.path(id), data)
 }
 
-// purge removes the files of batches before keep. A crash may leave some of
-// them; the next purge takes them.
-func (l *batchLog) purge(keep int64) error {
+// expired takes the batches before keep off the log and returns their files,
+// which the caller removes. A crash may leave some of them; the next run finds
+// them again.
+func (l *batchLog) expired(keep int64) []string {
+	var files []string
 	for len(l.ids) > 0 && l.ids[0] < keep {
-		if err := vfs.RemoveFile(l.place.FS, l.path(l.ids[0])); err != nil {
+		files = append(files, l.path(l.ids[0]))
+		l.ids = l.ids[1:]
+	}
+	return files
+}
+
+// remove removes files of the log.
+func (l *batchLog) remove(files []string) error {
+	for _, file := range files {
+		if err := vfs.RemoveFile(l.place.FS, file); err != nil {
 			return fmt.Errorf("purge %s: %w", l.place.Dir, err)
 		}
-		l.ids = l.ids[1:]
 	}
 	return nil
 }

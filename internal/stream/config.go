@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -30,6 +31,8 @@ type Config struct {
 	// Format finds the format of a source or of a static relation.
 	Format func(name string) (*connector.Format, bool)
 	Env    *connector.Env
+	// Python runs functions of the user; nil refuses them.
+	Python *exec.Python
 	// Partitions is spark.sql.shuffle.partitions; the offset log's value wins.
 	Partitions int
 	// Pinned holds the session's values of PinnedKeys; missing ones are Spark's
@@ -50,6 +53,6 @@ type Config struct {
 type Options struct {
 	Log *slog.Logger // default: slog.Default()
 	// Crash is called at the steps of a batch, see the Step constants; cmd kills the process
-	// in it when WEIR_CRASH_AT says so. Nil does nothing.
+	// in it when WEIR_CRASH_AT says so. Any goroutine of a query calls it. Nil does nothing.
 	Crash func(step string)
 }

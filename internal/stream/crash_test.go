@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/testkit"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -70,11 +72,11 @@ func (w *work) finish(t *testing.T, fsys vfs.FS) {
 		t.Errorf("the sink holds %v, want %v", got, want)
 	}
 	w.checkRepeats(t)
-	offsets, err := listBatches(below(r.checkpoint(), offsetsName))
+	offsets, err := connector.BatchIDs(below(r.checkpoint(), offsetsName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	commits, err := listBatches(below(r.checkpoint(), commitsName))
+	commits, err := connector.BatchIDs(below(r.checkpoint(), commitsName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,15 +134,13 @@ func TestCrashAtEveryStep(t *testing.T) {
 }
 
 func crashAt(t *testing.T, step string, n int) {
-	disk, times := vfs.NewCrashable(), 0
+	disk := vfs.NewCrashable()
+	var times atomic.Int64 // a purge comes by on a goroutine of its own
 	w := &work{logged: true, tape: &tape{}}
 	w.tape.put(firstHalf...)
 	r := w.rig(disk)
 	r.crash = func(at string) {
-		if at == step {
-			times++
-		}
-		if times == n {
+		if at == step && times.Add(1) == int64(n) {
 			disk.CrashAfter(0)
 		}
 	}
@@ -148,10 +148,11 @@ func crashAt(t *testing.T, step string, n int) {
 	if err == nil {
 		err = q.Await(context.Background())
 	}
-	if times < n && n == 1 {
+	reached := times.Load() >= int64(n)
+	if !reached && n == 1 {
 		t.Fatalf("step %s was not reached", step)
 	}
-	if times >= n && step != StepCommitted && step != StepProgress && err == nil {
+	if reached && step != StepCommitted && step != StepProgress && err == nil {
 		t.Error("the crash was not noticed")
 	}
 	w.finish(t, disk.Crash(1, uint64(n)))
@@ -176,7 +177,7 @@ func rewrite(change func([]byte) []byte) func(vfs.FS, string, []byte) error {
 
 func renumber(by int64) func(vfs.FS, string, []byte) error {
 	return func(fsys vfs.FS, file string, _ []byte) error {
-		id, ok := batchID(path.Base(file))
+		id, ok := connector.BatchID(path.Base(file))
 		if !ok || id+by < 0 {
 			return nil
 		}

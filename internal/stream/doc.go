@@ -31,7 +31,11 @@
 // the same rows when the plan is not deterministic.
 //
 // Goroutines: one for each active query, ended by Stop, StopAll, the trigger or
-// a failure; Query.Done is closed when it is gone. Locks: Manager.mu and
-// Query.mu, held for field access only, never together. Bounds: a query keeps
+// a failure; Query.Done is closed when it is gone. A second one removes old log
+// files while a batch runs; the first waits for it before the next offsets/N.
+// Go's scheduler is the pool that queries share: one that waits for its trigger,
+// its sink or Python holds no thread and delays nobody. What does hold threads,
+// syncing files, is bounded for the whole server by vfs.Local. Locks: Manager.mu
+// and Query.mu, held for field access only, never together. Bounds: a query keeps
 // one batch in flight, and the logs keep minBatchesToRetain batches.
 package stream

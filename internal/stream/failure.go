@@ -54,7 +54,10 @@ func (r *run) guarded(ctx context.Context) (err error) {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	return r.loop(ctx)
+	if err := r.loop(ctx); err != nil {
+		return err
+	}
+	return r.awaitPurge()
 }
 
 // fail keeps a failure and returns what listeners are told.
@@ -142,6 +145,12 @@ func (r *run) offsetText(of func(*input) connector.Offset) string {
 // close closes sources and sink. What they did for batches is done: an error
 // here is litter, not loss.
 func (r *run) close() {
+	if err := r.awaitPurge(); err != nil {
+		r.log.Warn("purge logs", "err", err)
+	}
+	if err := r.memory.close(); err != nil {
+		r.log.Warn("the state was not closed", "err", err)
+	}
 	for _, in := range r.inputs.list {
 		if in.source == nil {
 			continue

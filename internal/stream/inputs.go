@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -30,53 +31,70 @@ type input struct {
 // as Spark's do.
 type inputs struct {
 	list  []*input
-	slots []int // of each place in the plan: the input it reads
-	feeds map[*plan.Scan]feed
+	slots []int // of each line of the logs: the input it is about
+	feeds map[*plan.Scan]*feed
 }
 
-// feed is one place of the plan that reads an input.
+// feed is one scan of the plan, which reads an input.
 type feed struct {
 	from *input
-	// cols picks the place's columns from the source's; nil takes all.
+	view connector.View // how the scan reads the source, once that is open
+	// cols picks the scan's columns from the view's; nil takes all.
 	cols []int
+	most int64 // rows of a partition that the scan wants; 0 is all
 }
 
 // findInputs lists the sources of a plan.
 func findInputs(n plan.Node) *inputs {
-	in := &inputs{feeds: map[*plan.Scan]feed{}}
-	var scans [][]*plan.Scan // of each input, its places
-	plan.WalkNodes(n, func(n plan.Node) bool {
-		s, ok := n.(*plan.Scan)
-		if !ok || !s.Streaming {
-			return true
-		}
-		at := slices.IndexFunc(scans, func(same []*plan.Scan) bool { return sameSource(same[0], s) })
+	in := &inputs{feeds: map[*plan.Scan]*feed{}}
+	var uses [][]*plan.Scan // of each input, its scans
+	last := 0
+	for _, s := range streamingScans(n) {
+		at := slices.IndexFunc(uses, func(same []*plan.Scan) bool { return sameSource(same[0], s) })
 		if at < 0 {
-			at = len(scans)
-			scans = append(scans, nil)
+			at = len(uses)
+			uses = append(uses, nil)
 		}
-		scans[at] = append(scans[at], s)
-		in.slots = append(in.slots, at)
-		return true
-	})
-	for _, places := range scans {
-		from := &input{scan: widest(places)}
+		uses[at] = append(uses[at], s)
+		if s.Place == 0 || s.Place != last {
+			in.slots = append(in.slots, at)
+		}
+		last = s.Place
+	}
+	for _, scans := range uses {
+		from := &input{scan: widest(scans)}
 		in.list = append(in.list, from)
-		for _, s := range places {
-			in.feeds[s] = feed{from, columnsOf(s, from.scan)}
+		for _, s := range scans {
+			in.feeds[s] = &feed{from: from, cols: columnsOf(s, from.scan), most: s.Most}
 		}
 	}
 	return in
+}
+
+// streamingScans are those of a plan in the order of the logs' lines.
+func streamingScans(n plan.Node) []*plan.Scan {
+	var scans []*plan.Scan
+	plan.WalkNodes(n, func(n plan.Node) bool {
+		if s, ok := n.(*plan.Scan); ok && s.Streaming {
+			scans = append(scans, s)
+		}
+		return true
+	})
+	slices.SortStableFunc(scans, func(a, b *plan.Scan) int { return cmp.Compare(a.Place, b.Place) })
+	return scans
 }
 
 // sameSource tells whether two places of a plan read one source: the two sides
 // of a self-join do, two loads of one path do not.
 func sameSource(a, b *plan.Scan) bool { return a == b || a.Source != 0 && a.Source == b.Source }
 
-// widest is a scan that yields what every place wants.
-func widest(places []*plan.Scan) *plan.Scan {
-	wide := *places[0]
-	for _, s := range places[1:] {
+// widest is a scan that yields what every scan of a source wants.
+func widest(scans []*plan.Scan) *plan.Scan {
+	wide := *scans[0]
+	if len(scans) > 1 {
+		wide.Filters = nil // they are those of one
+	}
+	for _, s := range scans[1:] {
 		for _, a := range s.Attrs {
 			if indexByName(wide.Attrs, a.Name) < 0 {
 				wide.Attrs = append(slices.Clip(wide.Attrs), a)
@@ -104,8 +122,9 @@ func columnsOf(s, wide *plan.Scan) []int {
 }
 
 // open opens every source. Each has a private log below the checkpoint,
-// numbered by its first place in the plan.
-func (in *inputs) open(ctx context.Context, c *Config) error {
+// numbered by the first of its lines in the logs. waiting is told, from any
+// goroutine, why a source waits.
+func (in *inputs) open(ctx context.Context, c *Config, waiting func(source, why string)) error {
 	for i, from := range in.list {
 		format, ok := c.Format(from.scan.Relation.Format)
 		if !ok || format.Source == nil {
@@ -117,8 +136,31 @@ func (in *inputs) open(ctx context.Context, c *Config) error {
 			return err
 		}
 		from.source, from.describe = source, source.Describe()
+		if s, ok := source.(connector.Keeper); ok {
+			if err := s.KeepIn(below(c.Checkpoint, path.Join(stateName, "sources", strconv.Itoa(i)))); err != nil {
+				return err
+			}
+		}
+		if w, ok := source.(connector.Waiter); ok {
+			w.OnWait(func(why string) { waiting(from.describe, why) })
+		}
+	}
+	for s, f := range in.feeds {
+		if err := f.look(s); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// look finds how a scan reads its source.
+func (f *feed) look(s *plan.Scan) (err error) {
+	f.view = f.from.source
+	if v, ok := f.from.source.(connector.Viewer); ok {
+		f.cols = nil
+		f.view, err = v.View(s)
+	}
+	return err
 }
 
 // names are the sources' own names in the order of the logs' lines.
@@ -178,15 +220,20 @@ func (in *inputs) settle() {
 }
 
 // rows yields the range of the batch at hand for one place of the plan.
-func (f feed) rows(ctx context.Context, first func()) chunk.Rows {
+func (f *feed) rows(ctx context.Context, first func()) chunk.Rows {
 	if f.from.start == f.from.end {
 		return chunk.One()
 	}
 	return func(yield func(*chunk.Chunk, error) bool) {
-		for c, err := range f.from.source.Read(ctx, f.from.start, f.from.end) {
+		taken := map[int]int64{}
+		for c, err := range f.view.Read(ctx, f.from.start, f.from.end) {
 			if err != nil {
 				yield(nil, err)
 				return
+			}
+			if f.most > 0 {
+				c = c.Slice(0, int(min(int64(c.Rows), f.most-taken[c.Part])))
+				taken[c.Part] += int64(c.Rows)
 			}
 			f.from.rows.Add(int64(c.Rows))
 			first()
@@ -197,7 +244,7 @@ func (f feed) rows(ctx context.Context, first func()) chunk.Rows {
 	}
 }
 
-func (f feed) pick(c *chunk.Chunk) *chunk.Chunk {
+func (f *feed) pick(c *chunk.Chunk) *chunk.Chunk {
 	if f.cols == nil {
 		return c
 	}

@@ -81,7 +81,7 @@ func (m *Manager) prepare(ctx context.Context, c Config) (*Query, error) {
 	set := readSettings(c.Env.Conf)
 	m.crash(StepStart)
 	place := c.Checkpoint
-	place.FS = m.stepped(place.FS, steppedFS{synced: StepMetadataTemp})
+	place.FS = m.stepped(place.FS, fileSteps{synced: StepMetadataTemp}.all)
 	id, err := openMetadata(place, set.verify)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func refuseResume(c Config) error {
 		return nil
 	}
 	offsets := below(c.Checkpoint, offsetsName)
-	ids, err := listBatches(offsets)
+	ids, err := connector.BatchIDs(offsets)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -119,9 +119,8 @@ func refuseResume(c Config) error {
 		"checkpointPath", offsets.Dir)
 }
 
-func (m *Manager) stepped(fsys vfs.FS, s steppedFS) vfs.FS {
-	s.FS, s.crash = fsys, m.crash
-	return s
+func (m *Manager) stepped(fsys vfs.FS, steps func(file string) fileSteps) vfs.FS {
+	return steppedFS{fsys, m.crash, steps}
 }
 
 func (m *Manager) reserve(session, name string) error {

@@ -73,7 +73,7 @@ func parseMetadata(name string, data []byte) (string, error) {
 
 func refuseOrphanLogs(place connector.Place) error {
 	for _, log := range []string{offsetsName, commitsName} {
-		ids, err := listBatches(below(place, log))
+		ids, err := connector.BatchIDs(below(place, log))
 		if err != nil {
 			return err
 		}

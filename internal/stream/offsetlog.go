@@ -2,6 +2,7 @@ package stream
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -63,17 +64,20 @@ func parseOffsets(file string, data []byte) (*offsetEntry, error) {
 	if len(lines) == 0 {
 		return nil, logError(file, incomplete())
 	}
-	if lines[0] != "" {
-		var head struct {
-			BatchWatermarkMs int64             `json:"batchWatermarkMs"`
-			BatchTimestampMs int64             `json:"batchTimestampMs"`
-			Conf             map[string]string `json:"conf"`
-		}
-		if err := json.Unmarshal([]byte(lines[0]), &head); err != nil {
-			return nil, badJSON(file, err)
-		}
-		e.watermarkMs, e.timestampMs, e.confs = head.BatchWatermarkMs, head.BatchTimestampMs, head.Conf
+	// Spark fails over a file without the line of metadata, too: without it the
+	// watermark would start again.
+	var head *struct {
+		BatchWatermarkMs int64             `json:"batchWatermarkMs"`
+		BatchTimestampMs int64             `json:"batchTimestampMs"`
+		Conf             map[string]string `json:"conf"`
 	}
+	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil {
+		return nil, badJSON(file, err)
+	}
+	if head == nil {
+		return nil, badJSON(file, errors.New("its metadata is null"))
+	}
+	e.watermarkMs, e.timestampMs, e.confs = head.BatchWatermarkMs, head.BatchTimestampMs, head.Conf
 	for _, line := range lines[1:] {
 		s := sourceOffset{offset: connector.Offset(line)}
 		if version == 2 {

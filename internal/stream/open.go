@@ -24,8 +24,13 @@ func (r *run) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.inputs.open(ctx, &r.config); err != nil {
+	if err := r.inputs.open(ctx, &r.config, r.waits); err != nil {
 		return err
+	}
+	if s, ok := r.sink.(connector.Beginner); ok {
+		if err := s.Begin(); err != nil {
+			return err
+		}
 	}
 	r.pinned = r.config.Trigger.Kind == plan.AvailableNow && r.canPin()
 	r.active = true
@@ -57,7 +62,7 @@ func (r *run) startFrom(from resumption) error {
 	r.marks = watermarks(r.config.Plan)
 	r.times = make([]exec.EventTimes, len(r.marks))
 	r.watermark = newWatermark(r.confs[policyKey], len(r.marks), from.watermarkMs)
-	r.batch, r.held = from.batch, true
+	r.batch, r.held, r.lastWatermark = from.batch, true, from.beforeMs
 	if from.replay {
 		r.replay = &fixed{timestampMs: from.timestampMs, watermarkMs: from.watermarkMs, replay: true}
 	}
@@ -69,9 +74,9 @@ func (r *run) openLogs() error {
 		return fmt.Errorf("clean %s: %w", r.config.Checkpoint.Dir, err)
 	}
 	offsets, commits := below(r.config.Checkpoint, offsetsName), below(r.config.Checkpoint, commitsName)
-	offsets.FS = r.manager.stepped(offsets.FS, steppedFS{
+	offsets.FS = r.manager.stepped(offsets.FS, fileSteps{
 		written: StepOffsetsTemp, synced: StepOffsetsSynced, named: StepOffsetsNamed, durable: StepOffsetsDone,
-	})
+	}.all)
 	var err error
 	if r.offsets, err = openBatchLog(offsets); err != nil {
 		return err

@@ -19,13 +19,19 @@ type pinnedConf struct {
 // partitionsKey is the pinned setting that this room itself reads.
 const partitionsKey = "spark.sql.shuffle.partitions"
 
+// providerKey names the state store of Spark. Stateful processors want one.
+const (
+	providerKey    = "spark.sql.streaming.stateStore.providerClass"
+	wantedProvider = "RocksDBStateStoreProvider"
+)
+
 // policyKey picks how several watermarks become one.
 const policyKey = "spark.sql.streaming.multipleWatermarkPolicy"
 
 // pinnedConfs are in the order of Spark's hash map, which is the same in every
 // log: files of one query stay comparable byte for byte.
 var pinnedConfs = [...]pinnedConf{
-	{"spark.sql.streaming.stateStore.providerClass",
+	{providerKey,
 		"org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider", ""},
 	{"spark.sql.dropDuplicates.deterministicKeyOrder.enabled", "true", ""},
 	{"spark.sql.streaming.stateStore.rocksdb.mergeOperatorVersion", "2", ""},

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -38,20 +39,22 @@ func TestResume(t *testing.T) {
 			want: resumption{replay: true, start: offsets{""}, end: offsets{"1"},
 				watermarkMs: 7, timestampMs: 1000, confs: confs}},
 		{name: "all done", found: found{newest: 0, offsets: one, commits: 0, commit: commitEntry{9}},
-			want: resumption{batch: 1, start: offsets{"1"}, end: offsets{"1"}, watermarkMs: 9, confs: confs}},
+			want: resumption{batch: 1, start: offsets{"1"}, end: offsets{"1"},
+				watermarkMs: 9, beforeMs: 7, confs: confs}},
 		{name: "the commit has the older watermark", found: found{newest: 0, offsets: one, commits: 0},
-			want: resumption{batch: 1, start: offsets{"1"}, end: offsets{"1"}, watermarkMs: 7, confs: confs}},
+			want: resumption{batch: 1, start: offsets{"1"}, end: offsets{"1"},
+				watermarkMs: 7, beforeMs: 7, confs: confs}},
 		{name: "a crash before the commit", found: found{newest: 8, offsets: two, before: one, commits: 7},
 			want: resumption{batch: 8, replay: true, start: offsets{"1"}, end: offsets{"2"},
-				watermarkMs: 7, timestampMs: 1000, confs: confs}},
+				watermarkMs: 7, beforeMs: 7, timestampMs: 1000, confs: confs}},
 		{name: "all commits are gone", found: found{newest: 2, offsets: two, before: one, commits: -1},
 			want: resumption{batch: 2, replay: true, start: offsets{"1"}, end: offsets{"2"},
-				watermarkMs: 7, timestampMs: 1000, confs: confs,
+				watermarkMs: 7, beforeMs: 7, timestampMs: 1000, confs: confs,
 				warn: "commits end at batch -1, but offsets/2 proves that batch 1 was done"}},
 		{name: "a source that had nothing", found: found{newest: 0, offsets: entry("1", ""), commits: 0},
 			names: []string{"", ""},
 			want: resumption{batch: 1, start: offsets{"1", ""}, end: offsets{"1", ""},
-				watermarkMs: 7, confs: confs}},
+				watermarkMs: 7, beforeMs: 7, confs: confs}},
 		{name: "offsets are gone", found: found{newest: -1, commits: 0},
 			err: "assertion failed: the checkpoint has commits up to batch 0 but no offsets."},
 		{name: "state without offsets", found: found{newest: -1, commits: -1, state: true},
@@ -59,7 +62,7 @@ func TestResume(t *testing.T) {
 		{name: "commits ahead of offsets", found: found{newest: 3, offsets: two, before: one, commits: 4},
 			err: "assertion failed: commits reach batch 4, but offsets end at batch 3."},
 		{name: "a gap below the newest", found: found{newest: 8, offsets: two, commits: 8},
-			err: "batch 7 doesn't exist"},
+			err: "batch 7 doesn't exist: the checkpoint has offsets/8, but the file before it is gone"},
 		{name: "a source was added", found: found{newest: 0, offsets: one, commits: 0}, names: []string{"", ""},
 			err: "assertion failed: There are [1] sources in the checkpoint offsets and now there are " +
 				"[2] sources requested by the query. Cannot continue."},
@@ -110,6 +113,19 @@ func TestNamedSourcesFindTheirOffsets(t *testing.T) {
 	}
 	if got, _ = e.arrange([]string{"", ""}); !cmp.Equal(got, offsets{"5", "6"}) {
 		t.Errorf("unnamed sources: %v", got)
+	}
+}
+
+// Spark fails over each of these, with whatever exception it runs into.
+func TestOffsetsWithoutMetadataAreNotTrusted(t *testing.T) {
+	for _, log := range []string{
+		"", "v1", "v1\n", "v1\n\n{\"logOffset\":2}", "v1\nnull\n{\"logOffset\":0}", "v1\n{\"batchWatermarkMs\":0", "x",
+		"v9\n{}\n0",
+	} {
+		if _, err := parseOffsets("/ck/offsets/0", []byte(log)); err == nil ||
+			!strings.Contains(err.Error(), "/ck/offsets/0") {
+			t.Errorf("%q: got %v, want an error that names the file", log, err)
+		}
 	}
 }
 

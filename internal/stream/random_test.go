@@ -21,6 +21,8 @@ type machine struct {
 	tapes  map[string]*tape
 	wrote  []wrote
 	next   int64
+	plan   func() plan.Node // nil: both tapes as they are
+	tune   func(*Config)
 }
 
 // boot starts the manager anew, on the disk as it is.
@@ -28,13 +30,19 @@ func (m *machine) boot() {
 	m.rig = newRig(m.disk)
 	m.rig.tapes, m.rig.wrote = m.tapes, &m.wrote
 	m.rig.plan = unionOf(scanOf("a"), scanOf("b"))
+	if m.plan != nil {
+		m.rig.plan, m.rig.tune = m.plan(), m.tune
+	}
 }
 
 // begin starts a run with drawn limits; a crash on the way is no error.
 func (m *machine) begin(t *rapid.T) {
 	m.rig.limit = rapid.Int64Range(0, 3).Draw(t, "limit")
-	m.rig.logged = true
-	retain := rapid.SampledFrom([]string{"1", "2", "100"}).Draw(t, "retain")
+	m.rig.logged = m.plan == nil
+	retain := "100" // the offset log is what a model goes by
+	if m.plan == nil {
+		retain = rapid.SampledFrom([]string{"1", "2", "100"}).Draw(t, "retain")
+	}
 	m.rig.conf[streamingPrefix+"minBatchesToRetain"] = retain
 	m.rig.trigger.Kind = rapid.SampledFrom([]plan.TriggerKind{
 		plan.ProcessingTime, plan.AvailableNow, plan.Once,

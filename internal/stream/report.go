@@ -16,10 +16,9 @@ func (r *run) report(started time.Time, at *fixed, wrote int64, spent *monitor.D
 	r.record.Record(&monitor.Progress{
 		BatchID:   r.batch,
 		Durations: *spent,
-		EventTime: r.eventTime(at),
-		Sources:   r.sources(),
-		Sink:      monitor.Sink{Description: r.sink.Describe(), NumOutputRows: wrote},
-		Observed:  r.observed,
+		EventTime: r.eventTime(at), StateOperators: r.stateOperators(), Sources: r.sources(),
+		Sink:     monitor.Sink{Description: r.sink.Describe(), NumOutputRows: wrote},
+		Observed: r.observed,
 	}, monitor.Trigger{Start: started, End: ended})
 }
 
@@ -38,6 +37,7 @@ func (r *run) reportIdle(started time.Time, spent *monitor.Durations) {
 	for _, in := range r.inputs.list {
 		idle.Sources = append(idle.Sources, monitor.IdleSource{
 			Description: in.describe, Committed: string(in.start), Latest: string(in.latest),
+			Metrics: in.metrics(),
 		})
 	}
 	r.record.Idle(idle)
@@ -49,13 +49,18 @@ func (r *run) sources() []monitor.Source {
 		out[i] = monitor.Source{
 			Description: in.describe,
 			StartOffset: string(in.start), EndOffset: string(in.end), LatestOffset: string(in.latest),
-			NumInputRows: in.rows.Load(),
-		}
-		if source, ok := in.source.(connector.Metered); ok {
-			out[i].Metrics = textMetrics(source.Metrics(in.end))
+			NumInputRows: in.rows.Load(), Metrics: in.metrics(),
 		}
 	}
 	return out
+}
+
+// metrics are the source's own, as of the end of the batch at hand.
+func (in *input) metrics() []monitor.TextMetric {
+	if source, ok := in.source.(connector.Metered); ok && in.end != "" {
+		return textMetrics(source.Metrics(in.end))
+	}
+	return nil
 }
 
 func textMetrics(of map[string]string) []monitor.TextMetric {

@@ -25,6 +25,7 @@ type resumption struct {
 	end    []connector.Offset // of a replay, else equal to start
 
 	watermarkMs int64
+	beforeMs    int64             // the watermark of the batch before
 	timestampMs int64             // of a replay
 	confs       map[string]string // nil for a new query
 	// warn is a gap in the logs that is proven to be harmless.
@@ -57,7 +58,8 @@ func resume(f found, names []string) (resumption, *plan.Error) {
 	}
 	start := none
 	if f.newest > 0 && f.before == nil {
-		return resumption{}, illegalState("batch %d doesn't exist", f.newest-1)
+		return resumption{}, illegalState("batch %d doesn't exist: "+
+			"the checkpoint has offsets/%d, but the file before it is gone", f.newest-1, f.newest)
 	}
 	if f.newest > 0 {
 		if start, err = f.before.arrange(names); err != nil {
@@ -70,10 +72,14 @@ func resume(f found, names []string) (resumption, *plan.Error) {
 	}
 	if f.commits == f.newest {
 		r.batch, r.start = f.newest+1, end
+		r.beforeMs = r.watermarkMs
 		r.watermarkMs = max(r.watermarkMs, f.commit.nextWatermarkMs)
 		return r, nil
 	}
 	r.batch, r.replay, r.timestampMs, r.start = f.newest, true, f.offsets.timestampMs, start
+	if f.before != nil {
+		r.beforeMs = f.before.watermarkMs
+	}
 	if f.commits < f.newest-1 {
 		r.warn = fmt.Sprintf("commits end at batch %d, but offsets/%d proves that batch %d was done",
 			f.commits, f.newest, f.newest-1)

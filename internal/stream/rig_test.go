@@ -141,7 +141,7 @@ func openLogSource(c countSource, log connector.Place) (*logSource, error) {
 	if err := vfs.MkdirDurable(log.FS, log.Dir); err != nil {
 		return nil, err
 	}
-	ids, err := listBatches(log)
+	ids, err := connector.BatchIDs(log)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +312,7 @@ func contents(t testing.TB, place connector.Place) [][]int64 {
 }
 
 func heldBatches(place connector.Place) ([][]int64, error) {
-	ids, err := listBatches(place)
+	ids, err := connector.BatchIDs(place)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,8 @@ type settings struct {
 	replace bool
 	// verify refuses a checkpoint with logs but without its metadata file.
 	verify bool
+	// noData allows batches without new data, which close windows.
+	noData bool
 }
 
 const streamingPrefix = "spark.sql.streaming."
@@ -31,6 +33,7 @@ func readSettings(conf func(key string) string) settings {
 		retain:     wholeNumber(get("minBatchesToRetain"), 100),
 		recent:     int(wholeNumber(get("numRecentProgressUpdates"), 100)),
 		replace:    get("stopActiveRunOnRestart") != "false",
+		noData:     get("noDataMicroBatches.enabled") != "false",
 		verify:     get("checkpoint.verifyMetadataExists.enabled") != "false",
 	}
 }

@@ -23,7 +23,8 @@ func refuseStateful(n plan.Node) *plan.Error {
 // keeps none. Nodes that are not known to be stateless count as stateful.
 func stateful(n plan.Node) string {
 	switch n := n.(type) {
-	case *plan.Scan, *plan.Project, *plan.Filter, *plan.SubqueryAlias, *plan.Watermark,
+	case *plan.Scan, *plan.Project, *plan.Filter, *plan.SubqueryAlias, *plan.Watermark, *plan.TimeWindow,
+		*plan.MapPython, *plan.GroupPython,
 		*plan.Observe, *plan.Generate, *plan.Repartition, *plan.Hint:
 		return ""
 	case *plan.SetOp:
@@ -31,19 +32,9 @@ func stateful(n plan.Node) string {
 			return ""
 		}
 		return "a set operation without ALL on a stream"
-	case *plan.Join:
-		if plan.Streaming(n.Left) && plan.Streaming(n.Right) {
-			return "a join of two streams"
-		}
+	case *plan.Join, *plan.Aggregate, *plan.Dedup, *plan.Limit, *plan.Sort, *plan.StatePython,
+		*plan.TransformPython:
 		return ""
-	case *plan.Aggregate:
-		return "an aggregation over a stream"
-	case *plan.Dedup:
-		return "dropDuplicates on a stream"
-	case *plan.Limit:
-		return "a limit on a stream"
-	case *plan.Sort:
-		return "sorting a stream"
 	default:
 		return "this operator on a stream"
 	}

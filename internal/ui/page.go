@@ -10,7 +10,7 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 )
 
-// page is what page.html shows.
+// page is what page.qtpl shows.
 type page struct {
 	Version string
 	Remote  string
@@ -26,6 +26,7 @@ type row struct {
 	Arriving, Processed   string
 	Batch, Took, Since    string
 	Error                 string
+	Reason                string // of a stop that was not asked for
 }
 
 var words = map[monitor.State]string{
@@ -35,9 +36,9 @@ var words = map[monitor.State]string{
 	monitor.Failed:       "Failed",
 }
 
-func newPage(o Options, queries []monitor.Snapshot) page {
+func newPage(o Options, queries []monitor.Snapshot) *page {
 	now := o.Now()
-	p := page{Version: o.Version, Remote: o.Remote, AsOf: now.UTC().Format("2006-01-02 15:04:05 UTC")}
+	p := &page{Version: o.Version, Remote: o.Remote, AsOf: now.UTC().Format("2006-01-02 15:04:05 UTC")}
 	running, failed := 0, 0
 	for i := range queries {
 		q := &queries[i]
@@ -95,6 +96,8 @@ func newRow(now time.Time, q *monitor.Snapshot) row {
 	}
 	if q.Failure != nil {
 		r.Error = q.Failure.Message
+	} else {
+		r.Reason = q.EndReason
 	}
 	return r
 }

@@ -1,11 +1,9 @@
 package ui
 
 import (
-	"bytes"
 	"crypto/subtle"
 	"embed"
 	"encoding/json"
-	"html/template"
 	"net"
 	"net/http"
 	"strings"
@@ -39,13 +37,11 @@ var assets embed.FS
 type server struct {
 	registry *monitor.Registry
 	options  Options
-	page     *template.Template
 }
 
 // New is the handler of the HTTP port.
 func New(registry *monitor.Registry, o Options) http.Handler {
 	s := &server{registry: registry, options: o}
-	s.page = template.Must(template.ParseFS(assets, "assets/page.html"))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.showPage)
 	mux.Handle("GET /assets/", http.FileServerFS(assets))
@@ -180,12 +176,7 @@ func writeJSON(w http.ResponseWriter, body []byte) {
 }
 
 func (s *server) showPage(w http.ResponseWriter, _ *http.Request) {
-	var buf bytes.Buffer
-	if err := s.page.Execute(&buf, newPage(s.options, s.snapshots())); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Write(buf.Bytes())
+	writequeriesPage(w, newPage(s.options, s.snapshots()))
 }

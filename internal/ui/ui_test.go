@@ -40,7 +40,7 @@ func get(t *testing.T, h http.Handler, method, path, host string) *httptest.Resp
 func TestPageEscapesNamesAndShowsTheLastBatch(t *testing.T) {
 	h, q := handler(t, Options{})
 	body := get(t, h, "GET", "/", "localhost:4040").Body.String()
-	for _, want := range []string{"1 query is running.", "&lt;b&gt;&#34;x&#34;", "MemorySink", "–", "1.50 min"} {
+	for _, want := range []string{"1 query is running.", "&lt;b&gt;&quot;x&quot;", "MemorySink", "–", "1.50 min"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("before a batch the page lacks %q", want)
 		}
@@ -56,6 +56,19 @@ func TestPageEscapesNamesAndShowsTheLastBatch(t *testing.T) {
 	body = get(t, h, "GET", "/", "localhost:4040").Body.String()
 	if !strings.Contains(body, "1 query failed") || strings.Contains(body, "<script>alert") {
 		t.Error("the failed query is not shown, or its message not escaped")
+	}
+}
+
+func TestPageSaysWhyAQueryEndedWithItsSession(t *testing.T) {
+	h, q := handler(t, Options{})
+	q.Because("its session was idle for 1h0m0s")
+	const want = "Stopped because its session was idle for 1h0m0s."
+	if body := get(t, h, "GET", "/", "localhost:4040").Body.String(); strings.Contains(body, want) {
+		t.Error("the page says so before the query ended")
+	}
+	q.Terminate(noon, nil)
+	if body := get(t, h, "GET", "/", "localhost:4040").Body.String(); !strings.Contains(body, want) {
+		t.Errorf("the page lacks %q in\n%s", want, body)
 	}
 }
 

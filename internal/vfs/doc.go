@@ -1,12 +1,13 @@
 // Package vfs is the only door to files: every other room reads, writes,
 // renames and syncs through an FS.
 //
-// Four file systems implement FS and pass one conformance suite:
+// Five file systems implement FS and pass one conformance suite:
 //
 //	Local      the disk of this machine
 //	Memory     a tree in memory
 //	Crashable  a Memory that can lose power after any operation
 //	Faulty     any FS with injected errors, short writes and delays
+//	Unsynced   any FS without its syncs, for what need not outlive the process
 //
 // A Resolver turns a path that a user wrote (plain, file:, dbfs:/Volumes,
 // /Volumes, a plugged-in scheme) into a Location: an FS and a clean path on it.

@@ -62,7 +62,7 @@ func TestMalformedEscapes(t *testing.T) {
 func newResolver(t *testing.T, local FS, root string) *Resolver {
 	t.Helper()
 	r, err := NewResolver(ResolverOptions{
-		Local: local, Dir: "/work", Root: root,
+		Local: local, Dir: "/here", Root: root,
 		Volume: func(v VolumeName) (string, error) {
 			if v.Name == "gone" {
 				return "", fs.ErrNotExist
@@ -79,10 +79,10 @@ func TestResolve(t *testing.T) {
 	r := newResolver(t, NewMemory(), "")
 	cases := []struct{ text, path, uri string }{
 		{"/a/b", "/a/b", "file:///a/b"},
-		{"a b", "/work/a b", "file:///work/a%20b"},
+		{"a b", "/here/a b", "file:///here/a%20b"},
 		{"../x/./y//z/", "/x/y/z", "file:///x/y/z"},
-		{"./a:b", "/work/a:b", "file:///work/a:b"},
-		{"~x", "/work/~x", "file:///work/~x"},
+		{"./a:b", "/here/a:b", "file:///here/a:b"},
+		{"~x", "/here/~x", "file:///here/~x"},
 		{"/", "/", "file:///"},
 		{"/..", "/", "file:///"},
 		{"file:/a%20b", "/a%20b", "file:///a%2520b"}, // as Spark: nothing is decoded
@@ -111,7 +111,7 @@ func TestResolve(t *testing.T) {
 	}
 	l, err := r.Resolve("a b")
 	must(t, err)
-	if got, want := l.Text(l.Path), "file:/work/a b"; got != want {
+	if got, want := l.Text(l.Path), "file:/here/a b"; got != want {
 		t.Errorf("text %q, want %q", got, want)
 	}
 }
@@ -175,10 +175,20 @@ func TestResolveRefuses(t *testing.T) {
 	if _, err := NewResolver(ResolverOptions{Local: NewMemory(), Dir: "relative"}); !plain(err) {
 		t.Errorf("relative working directory: %v", err)
 	}
+	files := NewMemory()
+	must(t, WriteNew(files, "/file", nil))
+	for _, root := range []string{"/nope", "/file"} {
+		_, err := NewResolver(ResolverOptions{Local: files, Dir: "/", Root: root})
+		if err == nil || !strings.Contains(err.Error(), root) {
+			t.Errorf("root %s: %v", root, err)
+		}
+	}
 }
 
 func TestResolveNeverPanics(t *testing.T) {
-	r := newResolver(t, NewMemory(), "/work")
+	files := NewMemory()
+	must(t, files.MkdirAll("/here"))
+	r := newResolver(t, files, "/here")
 	rapid.Check(t, func(rt *rapid.T) {
 		part := rapid.SampledFrom([]string{
 			"/", "..", ".", "Volumes", "dbfs:", "file:", "c", "%2e", "\x00", "yt:", "é",
@@ -189,7 +199,7 @@ func TestResolveNeverPanics(t *testing.T) {
 			if err != nil || l.scheme == "yt" {
 				continue
 			}
-			if !below(l.Path, "/work") && !below(l.Path, "/data") || l.Path != path.Clean(l.Path) {
+			if !below(l.Path, "/here") && !below(l.Path, "/data") || l.Path != path.Clean(l.Path) {
 				rt.Fatalf("%q leads to %q", text, l.Path)
 			}
 		}
@@ -451,6 +461,20 @@ func TestSyncsAreBounded(t *testing.T) {
 	must(t, <-done)
 	if got := local.Syncs(); got != 1 {
 		t.Errorf("counted %d syncs, want 1", got)
+	}
+}
+
+func TestUnsyncedSyncsNothing(t *testing.T) {
+	local := NewLocal()
+	fsys, dir := Unsynced(local), t.TempDir()
+	must(t, MkdirDurable(fsys, dir+"/a/b"))
+	must(t, WriteNew(fsys, dir+"/a/b/c", []byte("x")))
+	w, err := fsys.Append(dir + "/a/b/c")
+	must(t, err)
+	must(t, w.Sync())
+	must(t, w.Close())
+	if got := local.Syncs(); got != 0 {
+		t.Errorf("counted %d syncs, want none", got)
 	}
 }
 

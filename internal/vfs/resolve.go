@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -87,9 +88,17 @@ func NewResolver(options ResolverOptions) (*Resolver, error) {
 	if !path.IsAbs(root) {
 		root = path.Join(options.Dir, root)
 	}
+	// A tree that does not exist confines nothing that a link may lead to later.
+	info, err := options.Local.Stat(root)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no directory")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("root %s: %w", root, err)
+	}
 	fsys, err := Confine(options.Local, root)
 	if err != nil {
-		return nil, fmt.Errorf("resolve root %s: %w", root, err)
+		return nil, fmt.Errorf("root %s: %w", root, err)
 	}
 	r.local = fsys
 	return r, nil

@@ -41,6 +41,7 @@ func implementations() map[string]func(t *testing.T) place {
 		"faulty": func(*testing.T) place {
 			return place{NewFaulty(NewMemory(), func(Call) Fault { return Fault{} }), "/"}
 		},
+		"unsynced": func(t *testing.T) place { return place{Unsynced(NewLocal()), t.TempDir()} },
 	}
 }
 

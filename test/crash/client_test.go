@@ -17,7 +17,7 @@ import (
 
 // answerWait bounds one command of the client; the longest ones wait for the
 // ticks of a few seconds on a loaded machine.
-const answerWait = 90 * time.Second
+const answerWait = 5 * time.Minute
 
 // client is a running ingest.py.
 type client struct {
@@ -52,13 +52,16 @@ type arguments struct {
 	Query      int    `json:"query,omitempty"`
 	Batches    int    `json:"batches,omitempty"`
 	Table      string `json:"table,omitempty"`
+	Die        string `json:"die,omitempty"`
+	Warehouse  string `json:"warehouse,omitempty"`
+	End        bool   `json:"end,omitempty"`
 }
 
 // startClient starts ingest.py; it ends with the test.
 func startClient(t *testing.T) *client {
 	t.Helper()
 	cmd := exec.Command(testkit.Python(t), "ingest.py")
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "SPARK_CONNECT_MODE_ENABLED=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -15,17 +15,40 @@ import time
 import deltalake
 import duckdb
 import pyarrow.parquet
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
+
+import stateful
 
 queries = {}  # number of a start command -> its query
 
 
-def start(id, remote, kind, rate=0, inputs="", out="", checkpoint=""):
-    """Starts the query over ticks or lines; answers the number to name it by."""
-    spark = SparkSession.builder.remote(remote).create()
-    spark.client.set_retry_policies([])  # a dead server stays dead
-    make = {"ticks": ticks, "lines": lines}[kind]
-    queries[id] = make(spark, rate, inputs, out, checkpoint)
+def connect(remote):
+    """A session on a server that is up. Its port may have been that of a server that is
+    gone, which gRPC holds against it for a while; later on a dead server stays dead."""
+    for _ in range(100):
+        try:
+            spark = SparkSession.builder.remote(remote).create()
+            spark.client.set_retry_policies([])
+            spark.conf.set("spark.sql.session.timeZone", "UTC")
+            return spark
+        except SparkConnectGrpcException as e:
+            if "Connection refused" not in str(e):
+                raise
+            time.sleep(0.1)
+    raise TimeoutError(f"{remote} does not answer")
+
+
+def start(id, remote, kind, rate=0, inputs="", out="", checkpoint="", die=""):
+    """Starts the query of a kind; answers the number to name it by."""
+    spark = connect(remote)
+    spark.conf.set("spark.sql.shuffle.partitions", 4)
+    spark.conf.set("spark.sql.execution.pyspark.python", sys.executable)
+    if kind in stateful.PROGRAMS:
+        queries[id] = stateful.write(spark, kind, inputs, out, checkpoint, die)
+    else:
+        make = {"ticks": ticks, "lines": lines}[kind]
+        queries[id] = make(spark, rate, inputs, out, checkpoint)
     return id
 
 
@@ -61,14 +84,31 @@ def finish(id, query, batches):
 
 def drain(id, query):
     """Lets a query do all its input, then stops it."""
-    query = queries.pop(query)
-    query.processAllAvailable()
-    query.stop()
+    queries[query].processAllAvailable()
+    queries.pop(query).stop()
     return "stopped"
+
+
+def process(id, query):
+    """Lets a query do all its input."""
+    queries[query].processAllAvailable()
+    return "idle"
+
+
+def read_state(id, remote, kind, checkpoint):
+    """What the operators of a stateful query keep."""
+    return stateful.state(connect(remote), kind, checkpoint)
+
+
+def read_answer(id, kind, inputs, out, warehouse, end=False):
+    """What a stateful query has written, against what its input asks for."""
+    return stateful.answer(kind, inputs, out, warehouse, sink_log, end)
 
 
 def read_table(id, table):
     """What deltalake finds in a Delta table, and DuckDB in the files it names."""
+    if not glob.glob(os.path.join(table, "_delta_log", "*.json")):
+        return {"rows": 0, "exact": True}  # the server died before its first commit
     snapshot = deltalake.DeltaTable(table)
     mine = sorted(snapshot.to_pyarrow_table()["value"].to_pylist())
     files = snapshot.file_uris()
@@ -111,7 +151,9 @@ def sink_log(folder):
     return paths
 
 
-COMMANDS = {f.__name__: f for f in (start, finish, drain, read_table, read_files)}
+COMMANDS = {f.__name__: f for f in (
+    start, finish, drain, process, read_table, read_files, read_state, read_answer,
+)}
 writing = threading.Lock()
 
 

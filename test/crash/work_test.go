@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-dev/weir/internal/testkit"
 )
@@ -55,14 +56,26 @@ func (w *work) feed(t *testing.T, files int) {
 		for i := range rowsPerFile {
 			fmt.Fprintf(&text, "{\"id\":%d,\"word\":\"w%d\"}\n", w.files*rowsPerFile+i, i%7)
 		}
-		name := filepath.Join(w.inputs, fmt.Sprintf("%06d.json", w.files))
-		if err := os.WriteFile(name+".part", []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(name+".part", name); err != nil {
-			t.Fatal(err)
-		}
+		writeAtOnce(t, w.inputs, w.files, text.String())
 		w.files++
+	}
+}
+
+// writeAtOnce writes a numbered file, younger than those before it, which no reader
+// sees in part.
+func writeAtOnce(t *testing.T, dir string, number int, text string) {
+	t.Helper()
+	name := fmt.Sprintf("%06d.json", number)
+	hidden := filepath.Join(dir, "."+name)
+	if err := os.WriteFile(hidden, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Unix(1_700_000_000+int64(number), 0)
+	if err := os.Chtimes(hidden, at, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(hidden, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -6,6 +6,7 @@
 //	run.py       runs scenarios on any Spark Connect server
 //	compare.py   compares two folders of traces, level by level
 //	passing.txt  the scenarios that must pass; it may only grow
+//	reports.tsv  what people reported in public, with the test that answers it
 //
 // A scenario passes when rows, errors, progress and checkpoint files are equal,
 // except where deviations.json says why not.

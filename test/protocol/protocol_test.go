@@ -50,12 +50,13 @@ func noPanic(t *testing.T, s *testkit.Server) {
 }
 
 // TestListenersGoWithoutHanging removes a listener 100 times right after the
-// last event, and the bare stream 100 times in a flood of events.
+// last event and 20 times in a flood of events, and there the bare stream 100
+// times. 20 sessions that listen end without a warning.
 func TestListenersGoWithoutHanging(t *testing.T) {
 	s := testkit.Start(t, testkit.ServerOptions{})
-	type removals struct{ Returned, Seen int }
-	if got := play[removals](t, s, "removal.py"); len(got) != 1 || got[0] != (removals{100, 100}) {
-		t.Errorf("of 100 removals and terminated events came: %+v", got)
+	type removals struct{ Returned, Seen, Flooded, Ended int }
+	if got := play[removals](t, s, "removal.py"); len(got) != 1 || got[0] != (removals{100, 100, 20, 20}) {
+		t.Errorf("of 100 removals and terminated events, 20 removals in a flood and 20 ends of sessions came: %+v", got)
 	}
 	type flood struct{ Returned, Late, Complete, Events int }
 	got := play[flood](t, s, "flood.py")[0]

@@ -68,3 +68,7 @@ if duck:
 for path in sys.argv[1:]:
     for name, read in readers.items():
         print(json.dumps(dict(read(path), reader=name, table=os.path.basename(path)), ensure_ascii=False))
+# Not the usual way out: threads of the readers may still be running, and a C++ runtime
+# that is taken down beneath them aborts the process after every row was read.
+sys.stdout.flush()
+os._exit(0)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/function/fn"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -13,34 +14,57 @@ import (
 const Seed = 42
 
 var (
-	murmur = hasher[int32]{small: murmurInt, large: murmurLong, bytes: MurmurBytes}
-	xx     = hasher[int64]{small: xxInt, large: xxLong, bytes: xxBytes}
+	murmur = hasher[int32]{small: MurmurInt, large: murmurLong, many: murmurLongs, bytes: MurmurBytes}
+	xx     = hasher[int64]{small: xxInt, large: xxLong, many: xxLongs, bytes: xxBytes}
 )
 
-// Murmur is Spark's hash of row i of some columns, which its hash partitioning
-// goes by: Murmur3.
-func Murmur(cols []*chunk.Vector, i int) int32 { return murmur.row(cols, i) }
+// Murmur writes Spark's hash of the given rows of some columns, which its hash
+// partitioning goes by: Murmur3.
+func Murmur(cols []*chunk.Vector, rows []uint16, out []int32) { murmur.rows(cols, rows, out) }
 
-// XX is Spark's xxhash64 of row i of some columns.
-func XX(cols []*chunk.Vector, i int) int64 { return xx.row(cols, i) }
+// XX writes Spark's xxhash64 of the given rows of some columns.
+func XX(cols []*chunk.Vector, rows []uint16, out []int64) { xx.rows(cols, rows, out) }
 
-// hasher is one of the two hash functions: of 4 bytes, of 8 and of many.
+// XXOf is Spark's xxhash64 of row i of a column.
+func XXOf(v *chunk.Vector, i int) int64 { return xx.add(v, i, Seed) }
+
+// hasher is one of the two hash functions: of 4 bytes, of 8, of 8 in many rows, and
+// of many bytes.
 type hasher[H int32 | int64] struct {
 	small func(x int32, seed H) H
 	large func(x int64, seed H) H
+	many  func(x []int64, rows []uint16, seeds []H)
 	bytes func(b []byte, seed H) H
 }
 
-func (h hasher[H]) row(cols []*chunk.Vector, i int) H {
-	seed := H(Seed)
-	for _, c := range cols {
-		seed = h.add(c, i, seed)
+func (h *hasher[H]) rows(cols []*chunk.Vector, rows []uint16, out []H) {
+	for _, i := range rows {
+		out[i] = Seed
 	}
-	return seed
+	for _, c := range cols {
+		h.column(c, rows, out)
+	}
+}
+
+// column hashes rows of a vector into their seeds.
+func (h *hasher[H]) column(v *chunk.Vector, rows []uint16, seeds []H) {
+	switch {
+	case len(rows) == 0:
+	case v.Valid == nil && v.Type.Kind == plan.KindStruct:
+		for _, kid := range v.Kids {
+			h.column(kid, rows, seeds)
+		}
+	case v.Valid == nil && chunk.Width(v.Type) == 8 && v.Type.Kind != plan.KindDouble:
+		h.many(chunk.Values[int64](v), rows, seeds)
+	default:
+		for _, i := range rows {
+			seeds[i] = h.add(v, int(i), seeds[i])
+		}
+	}
 }
 
 // add hashes row i of a vector into a seed; NULL leaves it as it is.
-func (h hasher[H]) add(v *chunk.Vector, i int, seed H) H {
+func (h *hasher[H]) add(v *chunk.Vector, i int, seed H) H {
 	if v.IsNull(i) {
 		return seed
 	}
@@ -48,7 +72,7 @@ func (h hasher[H]) add(v *chunk.Vector, i int, seed H) H {
 	case plan.KindBoolean:
 		return h.small(int32(chunk.Values[uint8](v)[i]), seed)
 	case plan.KindByte, plan.KindShort, plan.KindInt, plan.KindDate, plan.KindYearMonth:
-		return h.small(int32(wholeNumber(v, i)), seed)
+		return h.small(int32(fn.IntegerAt(v, i)), seed)
 	case plan.KindFloat:
 		x := chunk.Values[float32](v)[i] + 0
 		if x != x {
@@ -87,21 +111,7 @@ func (h hasher[H]) add(v *chunk.Vector, i int, seed H) H {
 	if chunk.IsBytes(v.Type) {
 		return h.bytes(v.Bytes(i), seed)
 	}
-	return h.large(wholeNumber(v, i), seed)
-}
-
-// wholeNumber is a value that an integer stands for.
-func wholeNumber(v *chunk.Vector, i int) int64 {
-	switch chunk.Width(v.Type) {
-	case 1:
-		return int64(chunk.Values[int8](v)[i])
-	case 2:
-		return int64(chunk.Values[int16](v)[i])
-	case 4:
-		return int64(chunk.Values[int32](v)[i])
-	default:
-		return chunk.Values[int64](v)[i]
-	}
+	return h.large(fn.IntegerAt(v, i), seed)
 }
 
 // The bits that Java gives every NaN.
@@ -141,12 +151,19 @@ func murmurEnd(h, length uint32) int32 {
 	return int32(h ^ h>>16)
 }
 
-func murmurInt(x int32, seed int32) int32 {
+// MurmurInt is the Murmur3 of 4 bytes.
+func MurmurInt(x int32, seed int32) int32 {
 	return murmurEnd(murmurMix(uint32(seed), uint32(x)), 4)
 }
 
 func murmurLong(x int64, seed int32) int32 {
 	return murmurEnd(murmurMix(murmurMix(uint32(seed), uint32(x)), uint32(x>>32)), 8)
+}
+
+func murmurLongs(x []int64, rows []uint16, seeds []int32) {
+	for _, i := range rows {
+		seeds[i] = murmurLong(x[i], seeds[i])
+	}
 }
 
 // MurmurBytes is the Murmur3 of bytes.
@@ -190,6 +207,12 @@ func xxLong(x int64, seed int64) int64 {
 	return xxEnd(bits.RotateLeft64(h, 27)*xxPrime1 + xxPrime4)
 }
 
+func xxLongs(x []int64, rows []uint16, seeds []int64) {
+	for _, i := range rows {
+		seeds[i] = xxLong(x[i], seeds[i])
+	}
+}
+
 func xxBytes(b []byte, seed int64) int64 {
 	n := uint64(len(b))
 	h := uint64(seed) + xxPrime5
@@ -223,4 +246,14 @@ func xxBytes(b []byte, seed int64) int64 {
 		h = bits.RotateLeft64(h^uint64(c)*xxPrime5, 11) * xxPrime1
 	}
 	return xxEnd(h)
+}
+
+// Partition is where a row goes whose keys have this hash: the partition number
+// that Spark gives it.
+func Partition(hash int32, parts int) int {
+	p := hash % int32(parts)
+	if p < 0 {
+		p += int32(parts)
+	}
+	return int(p)
 }

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"cmp"
+	"os"
+
+	"github.com/weir-dev/weir/internal/pyworker"
+)
+
+// userPython is the Python that functions of programs run in when no setting
+// names another.
+type userPython struct {
+	interpreter string
+	path        []string // where modules of the program are
+}
+
+// serverPython is the interpreter that weir run would take. One that is not there
+// is found out by the first function.
+func serverPython() string {
+	if python, err := findPython(); err == nil {
+		return python
+	}
+	return cmp.Or(os.Getenv("PYSPARK_PYTHON"), "python3")
+}
+
+// newPython makes the host of Python functions that flags ask for.
+func newPython(f serverFlags, p userPython) (*pyworker.Host, error) {
+	mode, err := pyworker.ParseMode(f.python)
+	if err != nil {
+		return nil, err
+	}
+	if p.interpreter == "" {
+		p.interpreter = serverPython()
+	}
+	return pyworker.NewHost(pyworker.Options{
+		Mode: mode, Python: p.interpreter, Path: p.path, Output: os.Stdout,
+	}), nil
+}

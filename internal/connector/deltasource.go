@@ -1,0 +1,596 @@
+package connector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// deltaSource reads a table as it was when the query began, file by file, and
+// then what each commit added.
+//
+// A place in it is a version and the number of the last file of it that was read,
+// -1 for none: of the commit's files, or within the beginning of all files that the
+// table had at that version.
+type deltaSource struct {
+	env     *Env
+	table   delta.Table
+	text    string // the path as Spark writes it
+	options deltaReadOptions
+	reader  *delta.Snapshot // the newest version that is known: reads files of any
+	schema  plan.Type       // of the query, all columns
+	columns []string
+
+	begin   deltaOffset     // where a query begins that has read nothing; valid once begun
+	begun   bool            // begin was found out
+	pinned  bool            // the reader stays at the version that AvailableNow ends with
+	initial *delta.Snapshot // the version that begin is of, nil when it is none
+
+	commits map[int64]*deltaCommit // that were read and are ahead
+}
+
+// deltaCommit is a commit with its files that are read.
+type deltaCommit struct {
+	files []*delta.Add
+}
+
+// deltaOffset is a place as it stands in offsets/N.
+type deltaOffset struct {
+	SourceVersion int    `json:"sourceVersion"`
+	TableID       string `json:"reservoirId"`
+	Version       int64  `json:"reservoirVersion"`
+	Index         int64  `json:"index"`
+	Starting      bool   `json:"isStartingVersion"`
+}
+
+func (o deltaOffset) text() Offset {
+	data, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return Offset(data)
+}
+
+// next is the place behind a whole version.
+func (o deltaOffset) next() deltaOffset {
+	o.Version, o.Index, o.Starting = o.Version+1, -1, false
+	return o
+}
+
+// before reports whether a place comes before another.
+func (o deltaOffset) before(p deltaOffset) bool {
+	return o.Version < p.Version || o.Version == p.Version && o.Index < p.Index
+}
+
+// deltaReadOptions are the options of a stream.
+type deltaReadOptions struct {
+	version                                 string // startingVersion, "" when not given
+	timestamp                               string // startingTimestamp
+	files, bytes                            int64  // most of a batch; bytes 0: any number
+	ignoreDeletes, ignoreChanges, skip, lax bool
+}
+
+// deltaFilesPerBatch is how many files a batch takes when nothing is said.
+const deltaFilesPerBatch = 1000
+
+func readDeltaOptions(o plan.Options) (deltaReadOptions, error) {
+	r := deltaReadOptions{files: deltaFilesPerBatch}
+	r.version, _ = o.Get("startingVersion")
+	r.timestamp, _ = o.Get("startingTimestamp")
+	if r.version != "" && r.timestamp != "" {
+		return r, deltaIllegal("DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET", "42613",
+			"startingVersion and startingTimestamp cannot both be given.",
+			"version", "startingVersion", "timestamp", "startingTimestamp")
+	}
+	if text, ok := o.Get("maxFilesPerTrigger"); ok {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n <= 0 {
+			return r, deltaOption("maxFilesPerTrigger", text, "must be a positive integer")
+		}
+		r.files = n
+	}
+	if text, ok := o.Get("maxBytesPerTrigger"); ok {
+		n, ok := byteSize(text)
+		if !ok || n <= 0 {
+			return r, deltaOption("maxBytesPerTrigger", text, "must be a size configuration such as '10g'")
+		}
+		r.bytes = n
+	}
+	for name, to := range map[string]*bool{
+		"ignoreDeletes": &r.ignoreDeletes, "ignoreChanges": &r.ignoreChanges, "skipChangeCommits": &r.skip,
+	} {
+		var err error
+		if *to, err = boolOption(o, name, false); err != nil {
+			text, _ := o.Get(name)
+			return r, deltaOption(name, text, "must be 'true' or 'false'")
+		}
+	}
+	keep, err := boolOption(o, "failOnDataLoss", true)
+	if err != nil {
+		text, _ := o.Get("failOnDataLoss")
+		return r, deltaOption("failOnDataLoss", text, "must be 'true' or 'false'")
+	}
+	r.lax = !keep
+	return r, nil
+}
+
+// byteUnits are what sizes may end in, as powers of 1024.
+var byteUnits = map[string]int{
+	"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5,
+}
+
+// byteSize reads a size such as 10g.
+func byteSize(text string) (int64, bool) {
+	s := strings.ToLower(strings.TrimSpace(text))
+	digits := strings.TrimRight(s, "bkmgtp")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	power, ok := byteUnits[s[len(digits):]]
+	if err != nil || !ok || n > (1<<63-1)>>(10*power) {
+		return 0, false
+	}
+	return n << (10 * power), true
+}
+
+const deltaIllegalClass = "org.apache.spark.sql.delta.DeltaIllegalArgumentException"
+
+func deltaIllegal(condition, state, msg string, args ...string) *plan.Error {
+	e := plan.NewError(deltaIllegalClass, condition, msg, args...)
+	e.State = state
+	return e
+}
+
+func deltaOption(name, text, explain string) *plan.Error {
+	return deltaIllegal("DELTA_ILLEGAL_OPTION", "42616",
+		fmt.Sprintf("Invalid value '%s' for option '%s', %s", text, name, explain),
+		"input", text, "name", name, "explain", explain)
+}
+
+// deltaUnread are options of streams that are not obeyed.
+var deltaUnread = []string{"excludeRegex", "withEventTimeOrder", "schemaTrackingLocation", "schemaLocation"}
+
+func openDeltaSource(ctx context.Context, env *Env, s *plan.Scan, _ Place) (Source, error) {
+	for _, name := range deltaUnread {
+		if _, ok := s.Relation.Options.Get(name); ok {
+			return nil, plan.Unsupported("the Delta option " + name)
+		}
+	}
+	options, err := readDeltaOptions(s.Relation.Options)
+	if err != nil {
+		return nil, err
+	}
+	table, err := deltaTable(env, s.Relation.Paths[0])
+	if err != nil {
+		return nil, err
+	}
+	loc, err := env.Files.Resolve(s.Relation.Paths[0])
+	if err != nil {
+		return nil, pathError(s.Relation.Paths[0], err)
+	}
+	d := &deltaSource{env: env, table: table, text: loc.Text(loc.Path), options: options,
+		schema: s.Relation.Schema, commits: map[int64]*deltaCommit{}}
+	for _, a := range s.Attrs {
+		d.columns = append(d.columns, a.Name)
+	}
+	d.reader, err = table.Load(ctx)
+	return d, err
+}
+
+func (d *deltaSource) Describe() string { return "DeltaSource[" + d.text + "]" }
+func (d *deltaSource) Close() error     { return nil }
+
+// parse reads a place; "" is where the query begins.
+func (d *deltaSource) parse(ctx context.Context, o Offset) (at deltaOffset, ok bool, err error) {
+	if o == "" {
+		return d.start(ctx)
+	}
+	err = json.Unmarshal([]byte(o), &at)
+	if err != nil || at.SourceVersion != 1 || at.Version < 0 || at.Index < -1 {
+		return at, false, illegalState("%.100q is no offset of a Delta source", string(o))
+	}
+	if at.TableID != d.reader.Metadata.ID {
+		return at, false, deltaState("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE", "55019",
+			fmt.Sprintf("The query has read the table %s, and at %s is another one now, %s. "+
+				"Begin with a new checkpoint.", at.TableID, d.text, d.reader.Metadata.ID),
+			"oldTableId", at.TableID, "newTableId", d.reader.Metadata.ID)
+	}
+	return at, true, nil
+}
+
+func deltaState(condition, state, msg string, args ...string) *plan.Error {
+	e := plan.NewError("org.apache.spark.sql.delta.DeltaIllegalStateException", condition, msg, args...)
+	e.State = state
+	return e
+}
+
+// start is where a query begins: false while there is nothing to begin with.
+func (d *deltaSource) start(ctx context.Context) (deltaOffset, bool, error) {
+	if d.begun {
+		return d.begin, true, nil
+	}
+	at := deltaOffset{SourceVersion: 1, TableID: d.reader.Metadata.ID, Index: -1}
+	var err error
+	switch {
+	case strings.EqualFold(d.options.version, "latest"):
+		_, last, err := d.table.Versions()
+		if err != nil {
+			return at, false, err
+		}
+		at.Version = last + 1
+	case d.options.version != "":
+		if at.Version, err = d.startingVersion(); err != nil {
+			return at, false, err
+		}
+	case d.options.timestamp != "":
+		if at.Version, err = d.startingTimestamp(); err != nil {
+			return at, false, err
+		}
+	default:
+		if !d.pinned {
+			if _, err := d.reader.Refresh(ctx); err != nil {
+				return at, false, err
+			}
+		}
+		if len(d.reader.Files()) == 0 {
+			return at, false, nil
+		}
+		at.Version, at.Starting = d.reader.Version, true
+	}
+	d.begin, d.begun = at, true
+	return at, true, nil
+}
+
+func (d *deltaSource) startingVersion() (int64, error) {
+	text := d.options.version
+	version, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || version < 0 {
+		return 0, deltaOption("startingVersion", text, "must be greater than or equal to zero")
+	}
+	first, last, err := d.commitsLeft()
+	if err == nil && (version < first || version > last) {
+		err = delta.VersionNotFound(version, first, last)
+	}
+	return version, err
+}
+
+func (d *deltaSource) startingTimestamp() (int64, error) {
+	at, err := deltaTime(d.env, d.options.timestamp)
+	if err != nil {
+		return 0, err
+	}
+	first, times, err := d.table.Times()
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(times, func(ms int64) bool { return ms >= at })
+	if i < 0 {
+		return 0, deltaTooLate(d.env, at, times)
+	}
+	return first + int64(i), nil
+}
+
+// filesOf are the files of a version that are read, in their order; false when
+// there is no such version yet.
+func (d *deltaSource) filesOf(ctx context.Context, version int64, starting bool) ([]*delta.Add, bool, error) {
+	if starting {
+		files, err := d.beginning(ctx, version)
+		return files, true, err
+	}
+	if c := d.commits[version]; c != nil {
+		return c.files, true, nil
+	}
+	changes, err := d.table.ChangesOf(version)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, d.checkGone(version)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	c := &deltaCommit{}
+	if c.files, err = d.admitted(changes); err != nil {
+		return nil, false, err
+	}
+	d.commits[version] = c
+	return c.files, true, nil
+}
+
+// beginning is all files of a version, the oldest first.
+func (d *deltaSource) beginning(ctx context.Context, version int64) ([]*delta.Add, error) {
+	if d.initial == nil || d.initial.Version != version {
+		var err error
+		if d.initial, err = d.table.LoadVersion(ctx, version); err != nil {
+			return nil, err
+		}
+	}
+	files := d.initial.Files()
+	slices.SortStableFunc(files, func(a, b *delta.Add) int {
+		return int(max(-1, min(1, a.ModificationTime-b.ModificationTime)))
+	})
+	return files, nil
+}
+
+// checkGone refuses to go on behind commits that the clean-up of the log removed.
+func (d *deltaSource) checkGone(version int64) error {
+	first, last, err := d.commitsLeft()
+	if err != nil || version > last {
+		return err
+	}
+	return deltaState("DELTA_MISSING_FILES_UNEXPECTED_VERSION", "XXKDS",
+		fmt.Sprintf("The query goes on with version %d of %s, and the earliest one that is left is %d: "+
+			"the log was cleaned up. Set failOnDataLoss to false to go on with that one.", version, d.text, first),
+		"startVersion", strconv.FormatInt(version, 10), "earliestVersion", strconv.FormatInt(first, 10),
+		"option", "failOnDataLoss")
+}
+
+// admitted are the files that a commit added, unless it changed rows that were
+// read before and the options do not allow that.
+func (d *deltaSource) admitted(c *delta.Changes) ([]*delta.Add, error) {
+	if c.Metadata != nil {
+		if err := d.checkSchema(c); err != nil {
+			return nil, err
+		}
+	}
+	version := strconv.FormatInt(c.Version, 10)
+	switch o := d.options; {
+	case c.Removed == nil:
+	case o.skip:
+		return nil, nil
+	case len(c.Added) > 0 && !o.ignoreChanges:
+		return nil, deltaUnsupported("DELTA_SOURCE_TABLE_IGNORE_CHANGES",
+			fmt.Sprintf("Version %s of %s changed rows that were there before, by %s. Set skipChangeCommits "+
+				"to true to leave out what such commits change, or begin with a new checkpoint to read the rows "+
+				"as they are now.",
+				version, d.text, c.Operation),
+			"changeInfo", c.Operation, "version", version, "dataPath", d.text)
+	case len(c.Added) == 0 && !o.ignoreDeletes && !o.ignoreChanges:
+		return nil, deltaUnsupported("DELTA_SOURCE_IGNORE_DELETE",
+			fmt.Sprintf("Version %s of %s deleted rows, those of the file %s for example. "+
+				"Set ignoreDeletes to true to go on.", version, d.text, c.Removed.Path),
+			"removedFile", c.Removed.Path, "version", version, "dataPath", d.text)
+	}
+	return c.Added, nil
+}
+
+func deltaUnsupported(condition, msg string, args ...string) *plan.Error {
+	e := plan.NewError("org.apache.spark.sql.delta.DeltaUnsupportedOperationException", condition, msg, args...)
+	e.State = "0A000"
+	return e
+}
+
+// checkSchema refuses columns that the query does not know, or not so.
+func (d *deltaSource) checkSchema(c *delta.Changes) error {
+	schema, err := plan.ParseTypeJSON(c.Metadata.SchemaString)
+	if err != nil {
+		return err
+	}
+	schema = plan.RestoreLengths(schema)
+	for _, f := range schema.Fields {
+		at := fieldIndex(d.schema, f.Name)
+		if at < 0 || !d.schema.Fields[at].Type.Unbounded().EqualIgnoringNull(f.Type.Unbounded()) {
+			return deltaState("DELTA_SCHEMA_CHANGED_WITH_VERSION", "KD007",
+				fmt.Sprintf("The columns of %s changed in version %d; start the query again to read them. Before: %s. "+
+					"Now: %s.", d.text, c.Version, d.schema.Simple(), schema.Simple()),
+				"version", strconv.FormatInt(c.Version, 10), "readSchema", d.schema.Simple(),
+				"dataSchema", schema.Simple())
+		}
+	}
+	return nil
+}
+
+// deltaFile is a file on the way from a place to another, and the place behind it.
+type deltaFile struct {
+	add    *delta.Add // nil behind the last file of a version
+	behind deltaOffset
+}
+
+// walk visits files from a place on until visit wants no more or there are none.
+func (d *deltaSource) walk(ctx context.Context, at deltaOffset, visit func(f deltaFile) bool) error {
+	for {
+		files, found, err := d.filesOf(ctx, at.Version, at.Starting)
+		if err != nil && d.options.lax && !at.Starting {
+			if at.Version, err = d.skipGone(at.Version, err); err == nil {
+				continue
+			}
+		}
+		if err != nil || !found {
+			return err
+		}
+		for i := at.Index + 1; i < int64(len(files)); i++ {
+			behind := at
+			if behind.Index = i; i == int64(len(files))-1 {
+				behind = at.next()
+			}
+			if !visit(deltaFile{files[i], behind}) {
+				return nil
+			}
+		}
+		if !visit(deltaFile{nil, at.next()}) {
+			return nil
+		}
+		at = at.next()
+	}
+}
+
+// commitsLeft are the first and the last version whose commit is there: a stream
+// needs no checkpoint to begin with.
+func (d *deltaSource) commitsLeft() (first, last int64, err error) {
+	first, times, err := d.table.Times()
+	return first, first + int64(len(times)) - 1, err
+}
+
+// skipGone is the first version that is left.
+func (d *deltaSource) skipGone(version int64, err error) (int64, error) {
+	var refused *plan.Error
+	if !errors.As(err, &refused) || refused.Condition != "DELTA_MISSING_FILES_UNEXPECTED_VERSION" {
+		return version, err
+	}
+	first, _, err := d.commitsLeft()
+	if err == nil {
+		d.env.warn("Versions %d to %d of %s are gone and left out, as failOnDataLoss is false.",
+			version, first-1, d.text)
+	}
+	return first, err
+}
+
+func (d *deltaSource) Latest(ctx context.Context, start Offset, limit Limit) (Offset, error) {
+	at, ok, err := d.parse(ctx, start)
+	if err != nil || !ok {
+		return "", err
+	}
+	end := deltaOffset{}
+	if limit.End != "" {
+		if end, _, err = d.parse(ctx, limit.End); err != nil {
+			return "", err
+		}
+	}
+	to, files, bytes := at, int64(0), int64(0)
+	err = d.walk(ctx, at, func(f deltaFile) bool {
+		full := !limit.All && (files >= d.options.files || d.options.bytes > 0 && bytes >= d.options.bytes)
+		if f.add != nil && full || limit.End != "" && end.before(f.behind) {
+			return false
+		}
+		if to = f.behind; f.add != nil {
+			files, bytes = files+1, bytes+f.add.Size
+		}
+		// What the table began with is a batch of its own.
+		return !at.Starting || to.Starting
+	})
+	if err != nil || start == "" && to == at {
+		return "", err
+	}
+	return to.text(), nil
+}
+
+// Pin is behind the newest version, or behind the beginning of the table when the
+// query has read nothing yet.
+func (d *deltaSource) Pin(ctx context.Context) (Offset, error) {
+	if _, err := d.reader.Refresh(ctx); err != nil {
+		return "", err
+	}
+	d.pinned = true
+	end := deltaOffset{SourceVersion: 1, TableID: d.reader.Metadata.ID, Version: d.reader.Version, Index: -1}
+	return end.next().text(), nil
+}
+
+func (d *deltaSource) Advance(_ context.Context, upTo Offset) error {
+	var at deltaOffset
+	if err := json.Unmarshal([]byte(upTo), &at); err != nil {
+		return illegalState("%.100q is no offset of a Delta source", string(upTo))
+	}
+	for version := range d.commits {
+		if version < at.Version {
+			delete(d.commits, version)
+		}
+	}
+	if !at.Starting {
+		d.initial = nil
+	}
+	return nil
+}
+
+func (d *deltaSource) Read(ctx context.Context, from, to Offset) chunk.Rows {
+	return d.readColumns(ctx, from, to, d.columns)
+}
+
+// View reads the same table with other columns.
+func (d *deltaSource) View(s *plan.Scan) (View, error) {
+	v := deltaView{source: d}
+	for _, a := range s.Attrs {
+		v.columns = append(v.columns, a.Name)
+	}
+	return v, nil
+}
+
+type deltaView struct {
+	source  *deltaSource
+	columns []string
+}
+
+func (v deltaView) Read(ctx context.Context, from, to Offset) chunk.Rows {
+	return v.source.readColumns(ctx, from, to, v.columns)
+}
+
+func (d *deltaSource) readColumns(ctx context.Context, from, to Offset, columns []string) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		files, err := d.between(ctx, from, to)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		sizes := make([]int64, len(files))
+		for i, f := range files {
+			sizes[i] = f.Size
+		}
+		for _, p := range packParts(d.env, sizes) {
+			for c, err := range d.reader.ReadFile(ctx, files[p.file], columns) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				c.Part = p.part
+				if !yield(c, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// between are the files from a place to another.
+func (d *deltaSource) between(ctx context.Context, from, to Offset) ([]*delta.Add, error) {
+	end, _, err := d.parse(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	var at deltaOffset
+	if from == "" && !d.begun && d.options.version == "" && d.options.timestamp == "" {
+		// The batch is repeated after a crash: it ends in, or just behind, the
+		// version that the query began with.
+		at = deltaOffset{SourceVersion: 1, TableID: end.TableID, Version: end.Version, Index: -1, Starting: true}
+		if !end.Starting {
+			at.Version--
+		}
+		d.begin, d.begun = at, true
+	} else if at, _, err = d.parse(ctx, from); err != nil {
+		return nil, err
+	}
+	var files []*delta.Add
+	err = d.walk(ctx, at, func(f deltaFile) bool {
+		if end.before(f.behind) {
+			return false
+		}
+		if f.add != nil {
+			files = append(files, f.add)
+		}
+		return true
+	})
+	return files, err
+}
+
+// Metrics are what is left to read, as far as the log is known.
+func (d *deltaSource) Metrics(consumed Offset) map[string]string {
+	files, bytes := int64(0), int64(0)
+	at, ok, err := d.parse(context.Background(), consumed)
+	if err == nil && ok {
+		err = d.walk(context.Background(), at, func(f deltaFile) bool {
+			if f.add != nil {
+				files, bytes = files+1, bytes+f.add.Size
+			}
+			return true
+		})
+	}
+	if err != nil || !ok {
+		return nil
+	}
+	return map[string]string{
+		"numFilesOutstanding": strconv.FormatInt(files, 10), "numBytesOutstanding": strconv.FormatInt(bytes, 10),
+	}
+}

@@ -1,0 +1,181 @@
+package connector
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/testkit"
+)
+
+var valueSchema = plan.Struct(plan.Col("value", plan.String))
+
+func (k *kafkaRig) sink(schema plan.Type, options ...string) *kafkaSink {
+	k.t.Helper()
+	o := plan.Options{"kafka.bootstrap.servers": strings.Join(k.ListenAddrs(), ",")}
+	for i := 0; i+1 < len(options); i += 2 {
+		o[options[i]] = options[i+1]
+	}
+	f, _ := Lookup("kafka")
+	s, err := f.Sink(k.t.Context(), k.env, SinkSpec{Schema: schema, Options: o, QueryID: "q"})
+	must(k.t, err)
+	k.t.Cleanup(func() { must(k.t, s.Close()) })
+	return s.(*kafkaSink)
+}
+
+// written is the committed values of partition 0, as a batch read sees them.
+func (k *kafkaRig) written(topic string) []string {
+	k.t.Helper()
+	r := k.read(topic, "kafka.isolation.level", "read_committed")
+	r.Streaming = false
+	f, _ := Lookup("kafka")
+	rows, err := k.values(f.Scan(k.t.Context(), k.env, scanOf(k.t, k.env, r)))
+	must(k.t, err)
+	return rows
+}
+
+func texts(values ...string) *chunk.Chunk {
+	c := chunk.NewChunk(valueSchema, len(values))
+	for _, v := range values {
+		c.AppendValues([]plan.Value{v})
+	}
+	return c
+}
+
+func (k *kafkaRig) write(s *kafkaSink, id int64, rows chunk.Rows) error {
+	_, err := s.Write(k.t.Context(), Batch{ID: id, Rows: rows})
+	return err
+}
+
+// KF-09: a batch that is repeated after a crash is there twice, and once with
+// transactions; one that was cut off is not seen there.
+func TestReportKF09(t *testing.T) {
+	for exact, want := range map[string][]string{
+		"true":  {"0 a", "0 b", "0 c", "0 d"},
+		"false": {"0 a", "0 b", "0 cut", "0 a", "0 b", "0 c", "0 d"},
+	} {
+		k := newKafkaRig(t, kfake.SeedTopics(1, "t"))
+		open := func() *kafkaSink {
+			s := k.sink(valueSchema, "topic", "t", "weir.kafka.transactional", exact)
+			must(t, s.Begin())
+			return s
+		}
+		first := open()
+		must(t, k.write(first, 0, chunk.One(texts("a", "b"))))
+		if err := k.write(first, 1, cutOff(texts("cut"))); !errors.Is(err, errCutOff) {
+			t.Fatalf("got %v", err)
+		}
+		second := open() // commits/0 was lost: batch 0 comes again
+		holds, err := second.Holds(t.Context(), 0)
+		must(t, err)
+		if holds != (exact == "true") {
+			t.Errorf("transactional %s: holds batch 0: %t", exact, holds)
+		}
+		must(t, k.write(second, 0, chunk.One(texts("a", "b"))))
+		must(t, k.write(second, 1, chunk.One(texts("c", "d"))))
+		must(t, k.write(second, 2, chunk.One()))
+		if err := k.write(first, 1, chunk.One(texts("late"))); exact == "true" && err == nil {
+			t.Error("a run that was taken over from goes on writing")
+		}
+		got := k.written("t")
+		if exact == "false" {
+			got = slices.DeleteFunc(got, func(v string) bool { return v == "0 late" })
+			// The record of the batch that was cut off is sent when its run finds time.
+			slices.Sort(got)
+			slices.Sort(want)
+		}
+		testkit.Diff(t, "transactional "+exact, got, want)
+	}
+}
+
+func TestKafkaColumnsThatAreRefused(t *testing.T) {
+	k := newKafkaRig(t, kfake.SeedTopics(1, "t"))
+	value := plan.Col("value", plan.String)
+	tests := []struct {
+		schema plan.Type
+		topic  string
+		msg    string // of Spark; "" when it is taken
+	}{
+		{plan.Struct(value), "t", ""},
+		{plan.Struct(plan.Col("key", plan.String)), "t", "Required attribute 'value' not found"},
+		{plan.Struct(value), "", "topic option required when no 'topic' attribute is present. " +
+			"Use the topic option for setting a topic."},
+		{plan.Struct(plan.Col("value", plan.Int)), "t",
+			"value attribute unsupported type int. value must be a(n) string or binary"},
+		{plan.Struct(plan.Col("topic", plan.Int), value), "",
+			"topic attribute unsupported type int. topic must be a(n) string"},
+		{plan.Struct(plan.Col("partition", plan.Long), value), "t",
+			"partition attribute unsupported type bigint. partition must be a(n) int"},
+		{plan.Struct(plan.Col("headers", plan.Map(plan.String, plan.String, true)), value), "t",
+			"headers attribute unsupported type map<string,string>. headers must be a(n) " +
+				"array<struct<key:string,value:binary>>"},
+		{plan.Struct(plan.Col("other", plan.Date), plan.Col("value", plan.Binary)), "t", ""},
+	}
+	for _, test := range tests {
+		var options []string
+		if test.topic != "" {
+			options = []string{"topic", test.topic}
+		}
+		err := k.sink(test.schema, options...).Begin()
+		var e *plan.Error
+		if test.msg == "" && err == nil {
+			continue
+		}
+		if !errors.As(err, &e) || e.Condition != "_LEGACY_ERROR_TEMP_3080" || e.Args["msg"] != test.msg {
+			t.Errorf("%s: got %v", test.schema.Simple(), err)
+		}
+	}
+}
+
+func TestKafkaWritesThatAreRefused(t *testing.T) {
+	k := newKafkaRig(t, kfake.SeedTopics(1, "t"))
+	servers := strings.Join(k.ListenAddrs(), ",")
+	ok := plan.Options{"kafka.bootstrap.servers": servers, "topic": "t"}
+	with := func(key, value string) plan.Options {
+		return plan.Options{"kafka.bootstrap.servers": servers, "topic": "t", key: value}
+	}
+	nowhere := plan.Struct(plan.Col("topic", plan.String), plan.Col("value", plan.String))
+	for name, test := range map[string]struct {
+		spec      WriteSpec
+		rows      chunk.Rows
+		class     string
+		condition string
+	}{
+		"taken": {WriteSpec{Schema: valueSchema, Options: ok}, chunk.One(texts("x")), "", ""},
+		"overwrite": {WriteSpec{Schema: valueSchema, Options: ok, Mode: plan.SaveOverwrite}, chunk.One(),
+			plan.ClassAnalysis, "_LEGACY_ERROR_TEMP_3081"},
+		"no servers": {WriteSpec{Schema: valueSchema, Options: plan.Options{"topic": "t"}}, chunk.One(),
+			plan.ClassSpark, "MISSING_KAFKA_OPTION"},
+		"serializer": {WriteSpec{Schema: valueSchema, Options: with("kafka.key.serializer", "x")}, chunk.One(),
+			plan.ClassJavaIllegal, ""},
+		"transactional id": {WriteSpec{Schema: valueSchema, Options: with("kafka.transactional.id", "x")},
+			chunk.One(), plan.ClassJavaIllegal, ""},
+		"a slip": {WriteSpec{Schema: valueSchema, Options: with("weir.kafka.transactionl", "true")},
+			chunk.One(), plan.ClassJavaIllegal, ""},
+		"a transaction": {WriteSpec{Schema: valueSchema, Options: with("weir.kafka.transactional", "true")},
+			chunk.One(), plan.ClassJavaIllegal, ""},
+		"neither true nor false": {WriteSpec{Schema: valueSchema, Options: with("weir.kafka.transactional", "1")},
+			chunk.One(), plan.ClassJavaIllegal, ""},
+		"acks": {WriteSpec{Schema: valueSchema, Options: with("kafka.acks", "several")}, chunk.One(texts("x")),
+			plan.ClassSpark, ""},
+		"no topic in a row": {WriteSpec{Schema: nowhere, Options: plan.Options{"kafka.bootstrap.servers": servers}},
+			chunk.One(chunk.FromRows(nowhere, []plan.Value{nil, "x"})), classKafkaState, "KAFKA_NULL_TOPIC_IN_DATA"},
+		"no such topic": {WriteSpec{Schema: valueSchema, Options: with("topic", "nope")}, chunk.One(texts("x")),
+			plan.ClassSpark, ""},
+	} {
+		f, _ := Lookup("kafka")
+		err := f.Write(t.Context(), k.env, test.spec, test.rows)
+		var e *plan.Error
+		if test.class == "" && err == nil {
+			continue
+		}
+		if !errors.As(err, &e) || e.Class != test.class || e.Condition != test.condition {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

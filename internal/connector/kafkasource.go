@@ -1,0 +1,473 @@
+package connector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/connector/kafka"
+	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+// kafkaSource is a streaming source. Its log holds the offsets that the query
+// began with, as Spark's. Beside it are kept the ids of the topics, so that a
+// topic that was made again is not taken for the one that was read.
+type kafkaSource struct {
+	env      *Env
+	settings kafkaSettings
+	cluster  *kafka.Cluster
+	log      Place
+	keep     Place  // of the ids; not set when nothing is to be remembered
+	group    string // of the errors about lost records
+	waiting  func(why string)
+
+	views   []*kafkaView
+	main    *kafkaView
+	initial kafka.Offsets // where the query began; nil until it is known
+	latest  kafka.Offsets // as of the last trigger; nil before the first
+	batchAt time.Time     // when a batch was let through last
+
+	mu    sync.Mutex          // guards what follows while views are read, several at once
+	ids   map[string]string   // of the topics, by name
+	known []kafka.Partition   // as of the newest answer of the cluster
+	asked time.Time           // when that was
+	told  map[string]struct{} // losses that were reported
+}
+
+func openKafka(_ context.Context, env *Env, s *plan.Scan, log Place) (Source, error) {
+	settings, err := kafkaSettingsOf(env, s.Relation.Options, true)
+	if err != nil {
+		return nil, kafkaFailed(err)
+	}
+	k := &kafkaSource{env: env, settings: settings, log: log, told: map[string]struct{}{}}
+	k.group = settings.group
+	if k.group == "" {
+		k.group = fmt.Sprintf("%s-%s-%d", settings.groupPrefix, uuid.NewString(), uint32(javaStringHash(log.Dir)))
+	}
+	k.group += "-executor"
+	k.cluster, err = kafka.Open(settings.config, kafka.Patience{Within: settings.patience(), Waiting: k.waits})
+	if err != nil {
+		return nil, kafkaFailed(err)
+	}
+	k.main, err = k.view(s)
+	if err != nil {
+		k.cluster.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+// patience is how long an outage of the cluster may last: so often as Spark asks
+// again, each time for as long as Kafka's clients do.
+func (s *kafkaSettings) patience() time.Duration {
+	one := time.Minute
+	if ms, err := strconv.ParseInt(s.config.Settings["default.api.timeout.ms"], 10, 64); err == nil {
+		one = milliseconds(ms)
+	}
+	return time.Duration(max(1, s.attempts)) * one
+}
+
+// Describe is Spark's text.
+func (k *kafkaSource) Describe() string { return "KafkaV2[" + k.settings.topics.Describe() + "]" }
+
+// OnWait has the reasons told for which the source waits.
+func (k *kafkaSource) OnWait(waiting func(why string)) { k.waiting = waiting }
+
+func (k *kafkaSource) waits(why error) {
+	if k.waiting != nil {
+		k.waiting(why.Error())
+	}
+}
+
+// Close ends everything that reads.
+func (k *kafkaSource) Close() error {
+	for _, v := range k.views {
+		v.fetcher.Close()
+	}
+	k.cluster.Close()
+	return nil
+}
+
+// Advance has nothing to do: the cluster keeps records by rules of its own.
+func (k *kafkaSource) Advance(context.Context, Offset) error { return nil }
+
+// Finished tells a consumer group how far the query is, if one was named.
+func (k *kafkaSource) Finished(ctx context.Context, upTo Offset) error {
+	if k.settings.commitGroup == "" || upTo == "" {
+		return nil
+	}
+	offsets, err := parseKafkaOffsets(string(upTo))
+	if err != nil {
+		return err
+	}
+	return k.cluster.CommitGroup(ctx, k.settings.commitGroup, offsets)
+}
+
+// Pin is where the topics end now.
+func (k *kafkaSource) Pin(ctx context.Context) (Offset, error) {
+	initial, err := k.begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	k.latest, err = k.ends(ctx, initial, true)
+	if err != nil || len(k.latest) == 0 {
+		return "", err
+	}
+	return kafkaOffsetText(k.latest), nil
+}
+
+// Latest is where a batch may end.
+func (k *kafkaSource) Latest(ctx context.Context, start Offset, limit Limit) (Offset, error) {
+	from, err := k.from(ctx, start)
+	if err != nil {
+		return "", err
+	}
+	if limit.End != "" {
+		k.latest, err = parseKafkaOffsets(string(limit.End))
+	} else {
+		k.latest, err = k.ends(ctx, from, false)
+	}
+	if err != nil {
+		return "", err
+	}
+	end, err := k.admit(ctx, from, limit)
+	if err != nil {
+		return "", err
+	}
+	if len(end) == 0 || start != "" && maps.Equal(end, from) {
+		return start, nil
+	}
+	for _, v := range k.views {
+		v.fetcher.Ahead(end)
+	}
+	return kafkaOffsetText(end), nil
+}
+
+// admit applies the limits of a batch.
+func (k *kafkaSource) admit(ctx context.Context, from kafka.Offsets, limit Limit) (kafka.Offsets, error) {
+	if limit.All {
+		return k.latest, nil
+	}
+	if least := k.settings.minOffsets; least != nil && limit.End == "" {
+		now := k.env.Now()
+		passed := time.Duration(math.MaxInt64)
+		if !k.batchAt.IsZero() {
+			passed = now.Sub(k.batchAt)
+		}
+		if holdBack(*least, from, k.latest, passed, k.settings.maxDelay) {
+			return from, nil
+		}
+		k.batchAt = now
+	}
+	if k.settings.maxOffsets == nil {
+		return k.latest, nil
+	}
+	first, err := k.firstOf(ctx, from, k.latest)
+	if err != nil {
+		return nil, err
+	}
+	return shareLimit(*k.settings.maxOffsets, from, first, k.latest), nil
+}
+
+// ReportLatest is where the topics ended at the last trigger.
+func (k *kafkaSource) ReportLatest(context.Context) (Offset, error) {
+	if len(k.latest) == 0 {
+		return "", nil
+	}
+	return kafkaOffsetText(k.latest), nil
+}
+
+// Metrics is how far behind the end of the topics the query is.
+func (k *kafkaSource) Metrics(consumed Offset) map[string]string {
+	at, err := parseKafkaOffsets(string(consumed))
+	if err != nil || len(k.latest) == 0 {
+		return nil
+	}
+	least, most, sum := int64(math.MaxInt64), int64(math.MinInt64), int64(0)
+	for p, end := range k.latest {
+		behind := end - at[p]
+		least, most, sum = min(least, behind), max(most, behind), sum+behind
+	}
+	metrics := map[string]string{
+		"minOffsetsBehindLatest": strconv.FormatInt(least, 10),
+		"maxOffsetsBehindLatest": strconv.FormatInt(most, 10),
+		"avgOffsetsBehindLatest": string(codec.AppendDouble(nil, float64(sum)/float64(len(k.latest)))),
+	}
+	if size := k.main.fetcher.PerOffset(); size > 0 || sum == 0 {
+		metrics["estimatedTotalBytesBehindLatest"] = string(codec.AppendDouble(nil, float64(sum)*size))
+	}
+	return metrics
+}
+
+// from are the offsets of a start; "" is the beginning of the query.
+func (k *kafkaSource) from(ctx context.Context, start Offset) (kafka.Offsets, error) {
+	if start == "" {
+		return k.begin(ctx)
+	}
+	return parseKafkaOffsets(string(start))
+}
+
+// begin finds where the query begins, once: the log remembers it.
+func (k *kafkaSource) begin(ctx context.Context) (kafka.Offsets, error) {
+	if k.initial != nil {
+		return k.initial, nil
+	}
+	name := path.Join(k.log.Dir, "0")
+	data, err := vfs.ReadFile(k.log.FS, name)
+	switch {
+	case err == nil:
+		k.initial, err = parseKafkaInitial(name, data)
+		return k.initial, err
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("read log %s: %w", name, err)
+	}
+	partitions, err := k.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	initial, err := k.settings.starting.resolve(ctx, k.cluster, partitions, true)
+	if err != nil {
+		return nil, kafkaFailed(err)
+	}
+	if err := vfs.MkdirDurable(k.log.FS, k.log.Dir); err != nil {
+		return nil, err
+	}
+	// The zero byte is Spark's, for its version 2.1.
+	text := fmt.Sprintf("\x00v%d\n%s", logVersion, kafkaOffsetText(initial))
+	if err := vfs.WriteNew(k.log.FS, name, []byte(text)); err != nil {
+		return nil, err
+	}
+	k.initial = initial
+	return initial, nil
+}
+
+// partitions asks the cluster which partitions are to be read.
+func (k *kafkaSource) partitions(ctx context.Context) ([]kafka.Partition, error) {
+	found, err := k.settings.topics.find(ctx, k.cluster)
+	if err != nil {
+		return nil, kafkaFailed(err)
+	}
+	k.known, k.asked = found, time.Now()
+	return found, nil
+}
+
+// A query that is busy looks for new partitions only so often.
+const lookEvery = 100 * time.Millisecond
+
+// ends are where the partitions end now. Partitions that vanished or went back
+// since start are asked about again for a while: clusters answer so for a
+// moment when a leader changes.
+func (k *kafkaSource) ends(ctx context.Context, start kafka.Offsets, look bool) (kafka.Offsets, error) {
+	for attempt := 1; ; attempt++ {
+		end, err := k.endsNow(ctx, start, look || attempt > 1)
+		retry := err != nil && errors.Is(err, kafka.ErrMissing) || err == nil && wentBack(start, end)
+		if !retry || attempt >= k.settings.attempts {
+			return end, kafkaFailed(err)
+		}
+		if err == nil {
+			err = fmt.Errorf("the ends of %s went back", k.settings.topics.Describe())
+		}
+		k.waits(err)
+		if err := rest(ctx, k.settings.attemptPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// endsNow asks once. An idle query looks for new partitions each time, a busy
+// one now and then.
+func (k *kafkaSource) endsNow(ctx context.Context, start kafka.Offsets, look bool) (kafka.Offsets, error) {
+	fresh := look || time.Since(k.asked) > lookEvery
+	if fresh {
+		if _, err := k.partitions(ctx); err != nil {
+			return nil, err
+		}
+	}
+	end, err := k.cluster.ListAll(ctx, k.known, kafka.Latest)
+	if err != nil || fresh || !maps.Equal(end, start) {
+		return end, err
+	}
+	before := k.known
+	if now, err := k.partitions(ctx); err != nil || slices.Equal(before, now) {
+		return end, err
+	}
+	return k.cluster.ListAll(ctx, k.known, kafka.Latest)
+}
+
+// wentBack tells whether the cluster knows less than a query has read.
+func wentBack(start, end kafka.Offsets) bool {
+	for p, from := range start {
+		if to, ok := end[p]; !ok || to < from {
+			return true
+		}
+	}
+	return false
+}
+
+func rest(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// firstOf are the earliest offsets of the partitions of end that start lacks.
+// Those that do not exist any more are missing.
+func (k *kafkaSource) firstOf(ctx context.Context, start, end kafka.Offsets) (kafka.Offsets, error) {
+	fresh := kafka.Offsets{}
+	for p := range end {
+		if _, ok := start[p]; !ok {
+			fresh[p] = kafka.Earliest
+		}
+	}
+	if len(fresh) == 0 {
+		return nil, nil
+	}
+	there, err := k.partitions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(fresh, func(p kafka.Partition, _ int64) bool {
+		_, ok := slices.BinarySearchFunc(there, p, kafka.Compare)
+		return !ok
+	})
+	first, err := k.cluster.List(ctx, fresh)
+	return first, kafkaFailed(err)
+}
+
+// Read yields the records of a range of the query's first scan.
+func (k *kafkaSource) Read(ctx context.Context, from, to Offset) chunk.Rows {
+	return k.main.Read(ctx, from, to)
+}
+
+// View is the source with other columns and a position of its own.
+func (k *kafkaSource) View(s *plan.Scan) (View, error) { return k.view(s) }
+
+func (k *kafkaSource) view(s *plan.Scan) (*kafkaView, error) {
+	columns, err := columnsOf(s)
+	if err != nil {
+		return nil, err
+	}
+	v := &kafkaView{source: k, fetcher: k.cluster.NewFetcher(kafkaColumns(columns), k.settings.limits())}
+	k.views = append(k.views, v)
+	return v, nil
+}
+
+func kafkaColumns(columns []int) []kafka.Column {
+	out := make([]kafka.Column, len(columns))
+	for i, c := range columns {
+		out[i] = kafka.Column(c)
+	}
+	return out
+}
+
+// limits are those that the settings of Kafka's consumer ask for.
+func (s *kafkaSettings) limits() kafka.Limits {
+	bytes := func(name string) int32 {
+		n, err := strconv.ParseInt(s.config.Settings[name], 10, 32)
+		if err != nil {
+			return 0
+		}
+		return int32(n)
+	}
+	return kafka.Limits{
+		Answer: bytes("fetch.max.bytes"), Partition: bytes("max.partition.fetch.bytes"), Empty: s.pollTimeout,
+	}
+}
+
+// kafkaView is the source as one scan reads it.
+type kafkaView struct {
+	source  *kafkaSource
+	fetcher *kafka.Fetcher
+}
+
+// Read yields the records of [from, to), partition by partition.
+func (v *kafkaView) Read(ctx context.Context, from, to Offset) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		ranges, err := v.source.ranges(ctx, from, to)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		v.source.reader(v.fetcher).all(ctx, ranges, yield)
+	}
+}
+
+func (k *kafkaSource) reader(f *kafka.Fetcher) *kafkaReader {
+	return &kafkaReader{
+		cluster: k.cluster, fetcher: f, lose: k.lose, group: k.group, timeout: k.settings.pollTimeout,
+		failOnLoss: k.settings.failOnDataLoss,
+	}
+}
+
+// ranges finds what a batch reads and refuses or reports what is lost.
+func (k *kafkaSource) ranges(ctx context.Context, from, to Offset) ([]kafka.Range, error) {
+	start, err := k.from(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	end, err := parseKafkaOffsets(string(to))
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range k.views {
+		v.fetcher.Forget(end)
+	}
+	ranges, losses, err := k.judge(ctx, start, end)
+	if err != nil {
+		return nil, err
+	}
+	for _, loss := range losses {
+		if err := k.lose(loss); err != nil {
+			return nil, err
+		}
+	}
+	return splitRanges(ranges, k.settings.minPartitions, k.settings.maxRecords), nil
+}
+
+// judge finds the ranges between two offsets and what of them is lost.
+func (k *kafkaSource) judge(ctx context.Context, start, end kafka.Offsets,
+) ([]kafka.Range, []*plan.Error, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	first, err := k.firstOf(ctx, start, end)
+	if err != nil {
+		return nil, nil, err
+	}
+	ranges, losses := kafkaRanges(kafkaFacts{start: start, end: end, first: first, group: k.settings.group})
+	remade, err := k.remade(ctx, ranges)
+	return ranges, append(losses, remade...), err
+}
+
+// lose fails for records that are lost, or reports them once where the query is
+// to go on.
+func (k *kafkaSource) lose(loss *plan.Error) error {
+	if k.settings.failOnDataLoss {
+		return loss
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text := loss.Msg
+	if _, ok := k.told[text]; !ok {
+		k.told[text] = struct{}{}
+		k.env.warn("%s: %s", k.Describe(), text)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package delta
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Changes is what one commit did to the rows of a table.
+type Changes struct {
+	Version  int64
+	Added    []*Add    // in the order of the commit
+	Removed  *Remove   // one of those that were, nil when none was
+	Metadata *Metadata // nil when it stayed
+	// Operation is what made the commit, as people are told: WRITE (Map(mode ->
+	// "Overwrite")).
+	Operation string
+}
+
+// ChangesOf reads a commit. A missing one is fs.ErrNotExist.
+func (t Table) ChangesOf(version int64) (*Changes, error) {
+	actions, err := t.readCommit(version)
+	if err != nil {
+		return nil, err
+	}
+	c := &Changes{Version: version}
+	for _, a := range actions {
+		switch {
+		case a.Metadata != nil:
+			c.Metadata = a.Metadata
+		case a.Add != nil && a.Add.DataChange:
+			c.Added = append(c.Added, a.Add)
+		case a.Remove != nil && a.Remove.DataChange && c.Removed == nil:
+			c.Removed = a.Remove
+		case a.Info != nil:
+			c.Operation = a.Info.text()
+		}
+	}
+	return c, nil
+}
+
+// readInfo is what is read of a commitInfo.
+type readInfo struct {
+	Operation  string          `json:"operation"`
+	Parameters json.RawMessage `json:"operationParameters"`
+}
+
+// text is the operation with its parameters as Delta shows them: each as JSON.
+func (i *readInfo) text() string {
+	var b strings.Builder
+	b.WriteString(i.Operation + " (Map(")
+	in := json.NewDecoder(strings.NewReader(string(i.Parameters)))
+	for first := true; ; first = false {
+		key, err := in.Token()
+		if first && err == nil {
+			key, err = in.Token() // behind the opening brace
+		}
+		name, ok := key.(string)
+		var value json.RawMessage
+		if err != nil || !ok || in.Decode(&value) != nil {
+			break
+		}
+		if !first {
+			b.WriteString(", ")
+		}
+		b.WriteString(name + " -> " + string(value))
+	}
+	b.WriteString("))")
+	return b.String()
+}
+
+// LoadVersion reads one version of a table.
+func (t Table) LoadVersion(ctx context.Context, version int64) (*Snapshot, error) {
+	seg, err := t.segmentUpTo(version)
+	if err != nil {
+		return nil, err
+	}
+	if seg.to != version {
+		first, last, err := t.Versions()
+		if err != nil {
+			return nil, err
+		}
+		return nil, VersionNotFound(version, first, last)
+	}
+	return t.replay(ctx, seg)
+}
+
+// Versions are the first and the last version that can be read.
+func (t Table) Versions() (first, last int64, err error) {
+	newest, err := t.segment()
+	if err != nil {
+		return 0, 0, err
+	}
+	infos, err := t.FS.List(t.logPath(""))
+	if err != nil {
+		return 0, 0, fmt.Errorf("list log of %s: %w", t.Dir, err)
+	}
+	first = newest.to
+	for _, info := range infos {
+		f, ok := logFileOf(info.Name)
+		if ok && (f.checkpoint || f.version == 0) {
+			first = min(first, f.version)
+		}
+	}
+	return first, newest.to, nil
+}
+
+// VersionNotFound is the error for a version that there is not, or no longer.
+func VersionNotFound(version, first, last int64) *plan.Error {
+	return newError(classAnalysis, "DELTA_VERSION_NOT_FOUND",
+		fmt.Sprintf("There is no version %d of the table that can be read, there are %d to %d.",
+			version, first, last),
+		"userVersion", strconv.FormatInt(version, 10), "earliest", strconv.FormatInt(first, 10),
+		"latest", strconv.FormatInt(last, 10))
+}
+
+// Times are when the versions from first on were committed, in milliseconds since
+// 1970: a version is as old as the file of its commit, and at least a millisecond
+// younger than the one before. Versions whose commits are gone have no time.
+func (t Table) Times() (first int64, times []int64, err error) {
+	seg, err := t.segment()
+	if err != nil {
+		return 0, nil, err
+	}
+	for v := seg.to; v >= 0; v-- {
+		info, err := t.FS.Stat(t.logPath(commitName(v)))
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return 0, nil, fmt.Errorf("read log: %w", err)
+		}
+		first = v
+		times = append(times, info.ModTime.UnixMilli())
+	}
+	slices.Reverse(times)
+	for i := 1; i < len(times); i++ {
+		times[i] = max(times[i], times[i-1]+1)
+	}
+	return first, times, nil
+}

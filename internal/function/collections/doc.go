@@ -1,0 +1,2 @@
+// Package collections is the functions of arrays, maps and structs.
+package collections

@@ -1,0 +1,2 @@
+// Package numbers is mathematics and rounding.
+package numbers

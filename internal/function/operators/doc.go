@@ -1,0 +1,3 @@
+// Package operators is arithmetic, comparison, logic and bits: what SQL writes
+// with signs, and the conditionals.
+package operators

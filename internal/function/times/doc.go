@@ -1,0 +1,2 @@
+// Package times is the functions of dates, timestamps and intervals.
+package times

@@ -1,0 +1,67 @@
+package delta
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-dev/weir/internal/testkit"
+)
+
+// passing are the programs of passing.txt.
+func passing(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile("passing.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(data)) {
+		if name := strings.TrimSpace(line); name != "" && !strings.HasPrefix(name, "#") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestProgramsTraceAsOnSpark(t *testing.T) {
+	python := testkit.Python(t)
+	held := passing(t)
+	if !slices.IsSorted(held) {
+		t.Error("passing.txt is not sorted")
+	}
+	server := testkit.Start(t, testkit.ServerOptions{Args: []string{"--conf", "spark.sql.session.timeZone=UTC",
+		"--conf", "spark.sql.shuffle.partitions=2"}})
+	ran := 0
+	for _, cases := range []string{"sink", "source", "sql"} {
+		cmd := exec.CommandContext(t.Context(), python, "../kafka/harness.py", "--cases", "cases_"+cases+".py",
+			"--check", "expected", "--remote", server.Remote())
+		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+		// Programs that differ end it with a code of their own.
+		out, _ := cmd.CombinedOutput()
+		recorded, err := filepath.Glob(filepath.Join("expected", cases+".*.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range recorded {
+			name := strings.TrimSuffix(filepath.Base(file), ".json")
+			same := strings.Contains(string(out), "same    "+strings.TrimPrefix(name, cases+".")+" \n")
+			listed := slices.Contains(held, name)
+			if listed {
+				ran++
+			}
+			switch {
+			case listed && !same:
+				t.Errorf("%s differs:\n%s", name, out)
+			case same && !listed:
+				t.Errorf("%s passes now: put it into passing.txt", name)
+			}
+		}
+	}
+	if ran != len(held) {
+		t.Errorf("%d of the %d listed programs have a recording", ran, len(held))
+	}
+}

@@ -1,0 +1,9 @@
+// Package delta runs programs of the real PySpark client over Delta tables.
+//
+//	cases_*.py    programs: streams into tables, streams from tables, statements
+//	expected/     what Apache Spark 4.2.0 with Delta 4.4.0 did; no Delta is made for
+//	              Spark 4.3 yet
+//	passing.txt   the programs that trace as recorded
+//
+// The programs run in the harness of test/kafka.
+package delta
