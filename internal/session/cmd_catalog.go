@@ -8,17 +8,13 @@ import (
 )
 
 func createCatalog(_ context.Context, s *Session, c *plan.CreateCatalog) (*Result, error) {
-	if c.IfNotExists && s.engine.catalog.HasCatalog(c.Name) {
-		return empty(), nil
-	}
-	return empty(), s.engine.catalog.CreateCatalog(c.Name, c.Comment)
+	err := s.engine.catalog.CreateCatalog(c.Name, c.Comment)
+	return empty(), forgive(err, c.IfNotExists, "CATALOG_ALREADY_EXISTS")
 }
 
 func dropCatalog(_ context.Context, s *Session, c *plan.DropCatalog) (*Result, error) {
-	if c.IfExists && !s.engine.catalog.HasCatalog(c.Name) {
-		return empty(), nil
-	}
-	if err := s.engine.catalog.DropCatalog(c.Name, c.Cascade); err != nil {
+	err := s.engine.catalog.DropCatalog(c.Name, c.Cascade)
+	if err := forgive(err, c.IfExists, "CATALOG_NOT_FOUND"); err != nil {
 		return nil, err
 	}
 	if current, _ := s.current(); current == fold(c.Name) {
@@ -32,11 +28,6 @@ func createSchema(_ context.Context, s *Session, c *plan.CreateSchema) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	if c.IfNotExists {
-		if _, err := s.engine.catalog.Schema(catalogName, name); err == nil {
-			return empty(), nil
-		}
-	}
 	schema := catalog.Schema{
 		Catalog: catalogName, Name: name, Comment: c.Comment, Properties: c.Properties,
 	}
@@ -47,18 +38,12 @@ func createSchema(_ context.Context, s *Session, c *plan.CreateSchema) (*Result,
 		}
 		schema.Location = place.Path
 	}
-	return empty(), s.engine.catalog.CreateSchema(schema)
+	return empty(), forgive(s.engine.catalog.CreateSchema(schema), c.IfNotExists, "SCHEMA_ALREADY_EXISTS")
 }
 
 func dropSchema(_ context.Context, s *Session, c *plan.DropSchema) (*Result, error) {
 	catalogName, name, err := s.schemaID(c.Name)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := s.engine.catalog.Schema(catalogName, name); err != nil {
-		if c.IfExists {
-			return empty(), nil
-		}
 		return nil, err
 	}
 	err = s.engine.catalog.DropSchema(catalogName, name, c.Cascade)
@@ -67,18 +52,13 @@ func dropSchema(_ context.Context, s *Session, c *plan.DropSchema) (*Result, err
 	if ok && e.Condition == "SCHEMA_NOT_EMPTY" && catalogName == catalog.SparkCatalog {
 		e.Args["schemaName"] = plan.Quote(name)
 	}
-	return empty(), err
+	return empty(), forgive(err, c.IfExists, "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND")
 }
 
 func createVolume(_ context.Context, s *Session, c *plan.CreateVolume) (*Result, error) {
 	id, err := s.tableID(c.Name)
 	if err != nil {
 		return nil, err
-	}
-	if c.IfNotExists {
-		if _, err := s.engine.catalog.Volume(id); err == nil {
-			return empty(), nil
-		}
 	}
 	v := catalog.Volume{ID: id, Comment: c.Comment}
 	if c.Location != "" {
@@ -88,7 +68,7 @@ func createVolume(_ context.Context, s *Session, c *plan.CreateVolume) (*Result,
 		}
 		v.Location = place.Path
 	}
-	return empty(), s.engine.catalog.CreateVolume(v)
+	return empty(), forgive(s.engine.catalog.CreateVolume(v), c.IfNotExists, "VOLUME_ALREADY_EXISTS")
 }
 
 func dropVolume(_ context.Context, s *Session, c *plan.DropVolume) (*Result, error) {
@@ -96,10 +76,8 @@ func dropVolume(_ context.Context, s *Session, c *plan.DropVolume) (*Result, err
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.engine.catalog.Volume(id); err != nil && c.IfExists {
-		return empty(), nil
-	}
-	return empty(), s.engine.catalog.DropVolume(id)
+	return empty(), forgive(s.engine.catalog.DropVolume(id), c.IfExists, "VOLUME_NOT_FOUND", "SCHEMA_NOT_FOUND",
+		"CATALOG_NOT_FOUND")
 }
 
 // use is USE: a catalog, or a schema of the current or a named catalog. As in

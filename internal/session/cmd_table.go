@@ -41,11 +41,7 @@ func createTable(ctx context.Context, s *Session, c *plan.CreateTable) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	err = sc.create(ctx, t)
-	if e, ok := err.(*plan.Error); ok && c.IfNotExists && e.Condition == "TABLE_OR_VIEW_ALREADY_EXISTS" {
-		return empty(), nil
-	}
-	return empty(), err
+	return empty(), forgive(sc.create(ctx, t), c.IfNotExists, "TABLE_OR_VIEW_ALREADY_EXISTS")
 }
 
 // formatOfPath is the format of a name such as delta.`/a/path`, which is a table
@@ -189,7 +185,10 @@ func dropTable(_ context.Context, s *Session, c *plan.DropTable) (*Result, error
 	case c.View && !t.IsView():
 		return nil, notAView(t)
 	}
-	_, err = s.engine.catalog.DropTable(id)
+	dropped, err := s.engine.catalog.DropTable(id)
+	if err == nil && !dropped && !c.IfExists { // another session was faster
+		return nil, catalog.TableNotFound(id.Parts(), s.dropPath())
+	}
 	return empty(), err
 }
 

@@ -108,6 +108,16 @@ func tableExists(id plan.TableID) *plan.Error {
 		"relationName", plan.QuoteParts(id.Parts()))
 }
 
+// forgive drops an error of one of the conditions where the statement says IF [NOT]
+// EXISTS. Looking first would not do: another session may be faster.
+func forgive(err error, forgiven bool, conditions ...string) error {
+	var e *plan.Error
+	if forgiven && errors.As(err, &e) && slices.Contains(conditions, e.Condition) {
+		return nil
+	}
+	return err
+}
+
 // tableOperation refuses what a table's format cannot do.
 func tableOperation(id plan.TableID, operation string) *plan.Error {
 	return plan.AnalysisError("UNSUPPORTED_FEATURE.TABLE_OPERATION",

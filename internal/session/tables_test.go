@@ -284,28 +284,53 @@ func TestPathsThatLeadNowhereAreMistakes(t *testing.T) {
 }
 
 // Of many sessions that make one table at once, one does; all may append.
+// inManySessions runs a statement in that many sessions at once and gives their errors.
+func inManySessions(t *testing.T, e *Engine, sessions int, text string) (errs []error) {
+	t.Helper()
+	results := make(chan error, sessions)
+	n := parse(t, text)
+	for range sessions {
+		s := e.NewSession("u", newID())
+		go func() {
+			_, err := s.Query(t.Context(), n)
+			results <- err
+		}()
+	}
+	for range sessions {
+		if err := <-results; err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func TestIfExistsHoldsAmongManySessions(t *testing.T) {
+	const sessions, rounds = 8, 20
+	e := openEngine(t, vfs.NewMemory())
+	for range rounds {
+		for _, text := range []string{
+			"CREATE CATALOG IF NOT EXISTS c",
+			"CREATE SCHEMA IF NOT EXISTS c.s",
+			"CREATE VOLUME IF NOT EXISTS c.s.v",
+			"CREATE TABLE IF NOT EXISTS c.s.t (a INT)",
+			"CREATE VIEW IF NOT EXISTS c.s.w AS SELECT 1 AS a",
+			"DROP VIEW IF EXISTS c.s.w",
+			"DROP TABLE IF EXISTS c.s.t",
+			"DROP VOLUME IF EXISTS c.s.v",
+			"DROP SCHEMA IF EXISTS c.s",
+			"DROP CATALOG IF EXISTS c",
+		} {
+			if errs := inManySessions(t, e, sessions, text); len(errs) > 0 {
+				t.Fatalf("%s: %v", text, errs)
+			}
+		}
+	}
+}
+
 func TestManySessionsWriteOneTable(t *testing.T) {
 	const sessions = 8
 	e := openEngine(t, vfs.NewMemory())
-	all := func(text string) (errs []error) {
-		t.Helper()
-		results := make(chan error, sessions)
-		n := parse(t, text)
-		for range sessions {
-			s := e.NewSession("u", newID())
-			go func() {
-				_, err := s.Query(t.Context(), n)
-				results <- err
-			}()
-		}
-		for range sessions {
-			if err := <-results; err != nil {
-				errs = append(errs, err)
-			}
-		}
-		return errs
-	}
-	errs := all("CREATE TABLE main.default.t AS SELECT 1 AS a")
+	errs := inManySessions(t, e, sessions, "CREATE TABLE main.default.t AS SELECT 1 AS a")
 	for _, err := range errs {
 		if condition(err) != "TABLE_OR_VIEW_ALREADY_EXISTS" {
 			t.Error(err)
@@ -314,7 +339,7 @@ func TestManySessionsWriteOneTable(t *testing.T) {
 	if len(errs) != sessions-1 {
 		t.Errorf("%d of %d sessions failed", len(errs), sessions)
 	}
-	if errs := all("INSERT INTO main.default.t VALUES (2)"); len(errs) != 0 {
+	if errs := inManySessions(t, e, sessions, "INSERT INTO main.default.t VALUES (2)"); len(errs) != 0 {
 		t.Error(errs)
 	}
 	got := must(t, e.NewSession("u", "s"), "SELECT count(*), sum(a) FROM main.default.t")

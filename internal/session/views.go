@@ -224,7 +224,7 @@ func (sc *scope) createCatalogView(ctx context.Context, c *plan.CreateView) erro
 	if c.Replace {
 		return s.engine.catalog.ReplaceTable(entry)
 	}
-	return s.engine.catalog.CreateTable(entry)
+	return forgive(s.engine.catalog.CreateTable(entry), c.IfNotExists, "TABLE_OR_VIEW_ALREADY_EXISTS")
 }
 
 // viewSchema analyses the query of a catalog's view, which may not mean
