@@ -3,6 +3,9 @@ package connector
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,54 +76,152 @@ func rowsOf(t testing.TB, rows chunk.Rows) [][]plan.Value {
 	return out
 }
 
-// conformSource checks C1 to C3. open gives the source as a start or restart
-// finds it; step makes new input appear.
-func conformSource(t *testing.T, steps int, open func() Source, step func(n int)) {
+// sourceCase is a source that conformSource judges.
+type sourceCase struct {
+	// open gives the source as the start or restart of a query finds it whose
+	// checkpoint has that name. limited asks for the smallest batches that the
+	// source's options know.
+	open  func(checkpoint string, limited bool) Source
+	step  func(n int) // makes new input appear, or now and then none
+	steps int
+	// unlimited is a source whose options know no limit of a batch.
+	unlimited bool
+}
+
+// conformSource checks C1 to C3, limits and the end that AvailableNow pins.
+func conformSource(t *testing.T, c sourceCase) {
 	t.Helper()
-	ctx := context.Background()
-	source := open()
+	t.Run("replay", c.replay)
+	t.Run("pinned", c.pinned)
+	if !c.unlimited {
+		t.Run("limits", c.limits)
+	}
+}
+
+func (c sourceCase) replay(t *testing.T) {
+	source := c.open("replay", false)
 	ends := []Offset{""}
 	var seen [][][]plan.Value
-	for n := range steps {
-		step(n)
+	for n := range c.steps {
+		c.step(n)
 		from := ends[len(ends)-1]
-		to, err := source.Latest(ctx, from, Limit{})
-		if err != nil {
-			t.Fatalf("latest: %v", err)
-		}
-		again, err := source.Latest(ctx, to, Limit{})
-		if err != nil || again != to {
-			t.Fatalf("latest from %s is %s (%v) with nothing new", to, again, err)
+		to := latest(t, source, from, Limit{})
+		if again := latest(t, source, to, Limit{}); again != to {
+			t.Fatalf("latest from %s is %s with nothing new", to, again)
 		}
 		if to == from {
 			continue
 		}
-		first := rowsOf(t, source.Read(ctx, from, to))
-		testkit.Diff(t, "second read of one range", rowsOf(t, source.Read(ctx, from, to)), first)
+		first := rowsOf(t, source.Read(t.Context(), from, to))
+		testkit.Diff(t, "second read of one range", rowsOf(t, source.Read(t.Context(), from, to)), first)
 		ends, seen = append(ends, to), append(seen, first)
 	}
 	if len(seen) == 0 {
 		t.Fatal("the source never had rows")
 	}
-	restarted := open()
+	restarted := c.open("replay", false)
 	for i, want := range seen {
-		testkit.Diff(t, "read after restart", rowsOf(t, restarted.Read(ctx, ends[i], ends[i+1])), want)
+		testkit.Diff(t, "read after restart", rowsOf(t, restarted.Read(t.Context(), ends[i], ends[i+1])), want)
+	}
+	last := len(seen) - 1
+	if to := latest(t, restarted, ends[last+1], Limit{}); to != ends[last+1] {
+		t.Errorf("latest from %s is %s after a restart with nothing new", ends[last+1], to)
 	}
 	if describe := restarted.Describe(); describe != source.Describe() {
 		t.Errorf("described as %s before a restart, as %s after it", source.Describe(), describe)
 	}
 	// C3: forgetting what is processed leaves the rest.
-	last := len(seen) - 1
-	if err := restarted.Advance(ctx, ends[last]); err != nil {
-		t.Fatalf("advance: %v", err)
-	}
-	testkit.Diff(t, "last range after advance", rowsOf(t, restarted.Read(ctx, ends[last], ends[last+1])),
+	must(t, restarted.Advance(t.Context(), ends[last]))
+	testkit.Diff(t, "last range after advance", rowsOf(t, restarted.Read(t.Context(), ends[last], ends[last+1])),
 		seen[last])
-	for _, s := range []Source{source, restarted} {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
+	must(t, source.Close())
+	must(t, restarted.Close())
+}
+
+// pinned runs AvailableNow beside input that goes on, and a restart that takes the rest.
+func (c sourceCase) pinned(t *testing.T) {
+	source := c.open("pinned", false)
+	pinner, ok := source.(Pinner)
+	if !ok {
+		must(t, source.Close())
+		return
 	}
+	c.step(c.steps)
+	whole := c.open("whole", false)
+	before, _ := followed(t, whole, "", Limit{})
+	must(t, whole.Close())
+
+	end, err := pinner.Pin(t.Context())
+	must(t, err)
+	c.step(c.steps + 1)
+	c.step(c.steps + 3)
+	rows, at := followed(t, source, "", Limit{End: end})
+	testkit.Diff(t, "rows up to the pinned end", rows, before)
+	must(t, source.Close())
+
+	restarted := c.open("pinned", false)
+	rest, _ := followed(t, restarted, at, Limit{})
+	whole = c.open("whole again", false)
+	all, _ := followed(t, whole, "", Limit{})
+	testkit.Diff(t, "rows of both runs", sortedRows(slices.Concat(rows, rest)), all)
+	if len(rest) == 0 {
+		t.Error("nothing came after the pinned end, so nothing was shown")
+	}
+	must(t, restarted.Close())
+	must(t, whole.Close())
+}
+
+// limits takes everything in the smallest batches, then in one.
+func (c sourceCase) limits(t *testing.T) {
+	whole := c.open("at once", false)
+	all, _ := followed(t, whole, "", Limit{})
+	must(t, whole.Close())
+
+	limited := c.open("limited", true)
+	first := latest(t, limited, "", Limit{})
+	if n := len(rowsOf(t, limited.Read(t.Context(), "", first))); n >= len(all) {
+		t.Errorf("the first of limited batches has %d of %d rows", n, len(all))
+	}
+	rows, _ := followed(t, limited, "", Limit{})
+	testkit.Diff(t, "rows of limited batches", rows, all)
+	must(t, limited.Close())
+
+	once := c.open("once", true)
+	end := latest(t, once, "", Limit{All: true})
+	testkit.Diff(t, "rows of a batch that ignores limits",
+		sortedRows(rowsOf(t, once.Read(t.Context(), "", end))), all)
+	must(t, once.Close())
+}
+
+func latest(t *testing.T, s Source, from Offset, limit Limit) Offset {
+	t.Helper()
+	to, err := s.Latest(t.Context(), from, limit)
+	if err != nil {
+		t.Fatalf("latest from %s: %v", from, err)
+	}
+	return to
+}
+
+// followed reads batch by batch until there is nothing new: the rows, sorted, and
+// where they end.
+func followed(t *testing.T, s Source, from Offset, limit Limit) ([][]plan.Value, Offset) {
+	t.Helper()
+	var rows [][]plan.Value
+	for {
+		to := latest(t, s, from, limit)
+		if to == from {
+			return sortedRows(rows), from
+		}
+		rows = append(rows, rowsOf(t, s.Read(t.Context(), from, to))...)
+		must(t, s.Advance(t.Context(), to))
+		from = to
+	}
+}
+
+// sortedRows orders rows by how they print: files and partitions come in any order.
+func sortedRows(rows [][]plan.Value) [][]plan.Value {
+	slices.SortFunc(rows, func(a, b []plan.Value) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return rows
 }
 
 // errCutOff is what a batch's rows fail with in the middle.
@@ -154,20 +255,28 @@ func idChunk(part int, ids ...int64) *chunk.Chunk {
 	return c
 }
 
-// conformSink checks C4 and C5. open gives the sink as a start or restart finds
-// it, visible the ids that a reader sees, ascending.
+// conformSink checks C4 and C5 with rows of idSchema.
 func conformSink(t *testing.T, open func() Sink, visible func() []int64) {
 	t.Helper()
+	conformSinkOf(t, open, visible, idChunk)
+}
+
+// conformSinkOf checks C4 and C5. open gives the sink as a start or restart finds
+// it, visible the ids that a reader sees, ascending, rows makes rows of ids.
+func conformSinkOf(t *testing.T, open func() Sink, visible func() []int64,
+	rows func(part int, ids ...int64) *chunk.Chunk,
+) {
+	t.Helper()
 	ctx := context.Background()
-	write := func(s Sink, id int64, rows chunk.Rows) error {
-		_, err := s.Write(ctx, Batch{ID: id, Rows: rows})
+	write := func(s Sink, id int64, batch chunk.Rows) error {
+		_, err := s.Write(ctx, Batch{ID: id, Rows: batch})
 		return err
 	}
 	s := open()
-	if err := write(s, 0, chunk.One(idChunk(0, 1, 2), idChunk(1, 3))); err != nil {
+	if err := write(s, 0, chunk.One(rows(0, 1, 2), rows(1, 3))); err != nil {
 		t.Fatalf("batch 0: %v", err)
 	}
-	if err := write(s, 1, cutOff(idChunk(0, 4))); !errors.Is(err, errCutOff) {
+	if err := write(s, 1, cutOff(rows(0, 4))); !errors.Is(err, errCutOff) {
 		t.Fatalf("batch 1 was cut off and gave %v", err)
 	}
 	testkit.Diff(t, "visible after a cut off batch", visible(), []int64{1, 2, 3})
@@ -175,7 +284,7 @@ func conformSink(t *testing.T, open func() Sink, visible func() []int64) {
 		t.Fatalf("close: %v", err)
 	}
 	s = open()
-	if err := write(s, 1, chunk.One(idChunk(0, 4, 5))); err != nil {
+	if err := write(s, 1, chunk.One(rows(0, 4, 5))); err != nil {
 		t.Fatalf("batch 1: %v", err)
 	}
 	if err := write(s, 2, chunk.One()); err != nil {
@@ -191,7 +300,7 @@ func conformSink(t *testing.T, open func() Sink, visible func() []int64) {
 			t.Errorf("holds batch %d: %t, %v; want %t", id, got, err, want)
 		}
 	}
-	if err := write(s, 1, chunk.One(idChunk(0, 4, 5))); err != nil {
+	if err := write(s, 1, chunk.One(rows(0, 4, 5))); err != nil {
 		t.Errorf("repeated batch 1: %v", err)
 	}
 	testkit.Diff(t, "visible after a repeated batch", visible(), []int64{1, 2, 3, 4, 5})

@@ -114,6 +114,24 @@ func (r *deltaRig) batches(s Source, start Offset, limit Limit) (places []string
 	}
 }
 
+func TestDeltaSourceConforms(t *testing.T) {
+	r := newDeltaRig(t)
+	conformSource(t, sourceCase{
+		steps: 6,
+		open: func(_ string, limited bool) Source {
+			if limited {
+				return r.source(plan.Options{"maxFilesPerTrigger": "1"})
+			}
+			return r.source(nil)
+		},
+		step: func(n int) {
+			if n%3 != 2 {
+				r.add(int64(2*n), int64(2*n+1))
+			}
+		},
+	})
+}
+
 // The ends of batches are those that Spark 4.2 with Delta 4.4 recorded.
 func TestDeltaBatchesEndWhereDeltasDo(t *testing.T) {
 	for _, c := range []struct {

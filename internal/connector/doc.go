@@ -10,6 +10,8 @@
 // rows come out of them filereader.go, how they get into them filestage.go; the
 // logs of Spark's file source and sink are compactlog.go.
 //
+// conform_test.go judges every source and every sink by these rules; a new one runs it with one call.
+//
 // Rules:
 //
 //	C1  Reading one range twice yields the same rows. Recovery rests on it.

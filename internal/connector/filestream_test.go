@@ -17,7 +17,7 @@ import (
 )
 
 func TestFileSourcesConform(t *testing.T) {
-	for _, format := range []string{"json", "parquet", "text"} {
+	for _, format := range []string{"json", "csv", "parquet", "text"} {
 		t.Run(format, func(t *testing.T) {
 			fsys := vfs.NewMemory()
 			env := newEnv(t, fsys)
@@ -27,10 +27,15 @@ func TestFileSourcesConform(t *testing.T) {
 			if format == "text" {
 				schema = plan.Struct(plan.Col("value", plan.String))
 			}
-			s := scanOf(t, env, &plan.Read{Format: format, Schema: &schema, Paths: []string{"/r/in"}, Streaming: true})
 			f, _ := Lookup(format)
-			open := func() Source { return openSource(t, env, s, Place{fsys, "/r/ck"}) }
-			conformSource(t, 14, open, func(n int) {
+			open := func(checkpoint string, limited bool) Source {
+				r := &plan.Read{Format: format, Schema: &schema, Paths: []string{"/r/in"}, Streaming: true}
+				if limited {
+					r.Options = plan.Options{"maxFilesPerTrigger": "1"}
+				}
+				return openSource(t, env, scanOf(t, env, r), Place{fsys, "/r/ck/" + checkpoint})
+			}
+			conformSource(t, sourceCase{steps: 14, open: open, step: func(n int) {
 				if n%3 == 2 {
 					return
 				}
@@ -46,7 +51,7 @@ func TestFileSourcesConform(t *testing.T) {
 						chunk.One(rows)),
 				)
 				dir.clock++
-			})
+			}})
 		})
 	}
 }

@@ -3,6 +3,7 @@ package connector
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,6 +51,33 @@ func texts(values ...string) *chunk.Chunk {
 func (k *kafkaRig) write(s *kafkaSink, id int64, rows chunk.Rows) error {
 	_, err := s.Write(k.t.Context(), Batch{ID: id, Rows: rows})
 	return err
+}
+
+func TestTransactionalKafkaSinkConforms(t *testing.T) {
+	k := newKafkaRig(t, kfake.SeedTopics(1, "t"))
+	open := func() Sink {
+		s := k.sink(valueSchema, "topic", "t", "weir.kafka.transactional", "true")
+		must(t, s.Begin())
+		return s
+	}
+	visible := func() (ids []int64) {
+		for _, row := range k.written("t") {
+			id, err := strconv.ParseInt(strings.TrimPrefix(row, "0 "), 10, 64)
+			must(t, err)
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	conformSinkOf(t, open, visible, func(part int, ids ...int64) *chunk.Chunk {
+		values := make([]string, len(ids))
+		for i, id := range ids {
+			values[i] = strconv.FormatInt(id, 10)
+		}
+		c := texts(values...)
+		c.Part = part
+		return c
+	})
 }
 
 // KF-09: a batch that is repeated after a crash is there twice, and once with

@@ -114,10 +114,22 @@ func condition(err error) string {
 
 func TestKafkaSourceConforms(t *testing.T) {
 	k := newKafkaRig(t, kfake.SeedTopics(3, "t"))
-	conformSource(t, 5, func() Source { return k.open("t") }, func(n int) {
-		if n != 3 {
-			k.put("t", int32(n%3), n*10, n*10+4)
-		}
+	conformSource(t, sourceCase{
+		steps: 5,
+		open: func(checkpoint string, limited bool) Source {
+			r := k.read("t")
+			if limited {
+				r.Options["maxOffsetsPerTrigger"] = "1"
+			}
+			s := openSource(t, k.env, scanOf(t, k.env, r), Place{k.fsys, "/" + checkpoint + "/sources/0"})
+			must(t, s.(Keeper).KeepIn(Place{k.fsys, "/" + checkpoint + "/state/sources/0"}))
+			return s
+		},
+		step: func(n int) {
+			if n != 3 {
+				k.put("t", int32(n%3), n*10, n*10+4)
+			}
+		},
 	})
 }
 

@@ -121,8 +121,12 @@ func TestRateCountsWholeSecondsAndRemembersItsCreation(t *testing.T) {
 	s := scanOf(t, env,
 		&plan.Read{Format: "rate", Options: plan.Options{"rowsPerSecond": "10"}, Streaming: true})
 	log := Place{fsys, "/ck/sources/0"}
-	conformSource(t, 5, func() Source { return openSource(t, env, s, log) },
-		func(int) { now = now.Add(time.Second) })
+	conformSource(t, sourceCase{
+		steps: 5, unlimited: true,
+		// Another checkpoint would count from another creation.
+		open: func(string, bool) Source { return openSource(t, env, s, log) },
+		step: func(int) { now = now.Add(time.Second) },
+	})
 
 	data, err := vfs.ReadFile(fsys, "/ck/sources/0/0")
 	if err != nil || string(data) != "v1\n1700000000250" {
