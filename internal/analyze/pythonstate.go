@@ -35,11 +35,14 @@ func (r *resolver) groupColumns(x *exprs, list []plan.Expr, in plan.Node) ([]pla
 		return nil, err
 	}
 	for i, k := range keys {
+		name := ""
 		if keys[i] = unnamed(k); !isColumn(keys[i]) {
-			name := r.sqlText(keys[i])
-			if a, ok := k.(*plan.Alias); ok {
-				name = a.Names[0]
-			}
+			name = r.sqlText(keys[i])
+		}
+		if a, ok := k.(*plan.Alias); ok && (name != "" || keys[i].(*plan.Attribute).Name != a.Names[0]) {
+			name = a.Names[0]
+		}
+		if name != "" {
 			return nil, unresolvedColumn([]string{name}, in.Output(), nil)
 		}
 	}
@@ -63,7 +66,7 @@ func (r *resolver) transformPython(n *plan.TransformPython) (plan.Node, error) {
 		return nil, err
 	}
 	if len(m.Keys) == 0 {
-		return nil, plan.Unsupported("transformWithState without grouping columns")
+		return nil, plan.IllegalArgument("requirement failed: transformWithState needs grouping columns")
 	}
 	f, err := x.expr(n.Func)
 	if err != nil {
@@ -112,6 +115,11 @@ func (r *resolver) emittedTime(n *plan.TransformPython) error {
 	if n.EventColumn == "" {
 		return nil
 	}
+	delay := watermarkBelow(n.Input)
+	if delay == nil {
+		return plan.AnalysisError("CANNOT_ASSIGN_EVENT_TIME_COLUMN_WITHOUT_WATERMARK",
+			"a column can only go on as event time when there is a stream with a watermark below.")
+	}
 	found := newScope(n.Attrs, r.CaseSensitive).named(n.EventColumn)
 	if len(found) == 0 {
 		return unresolvedColumn([]string{n.EventColumn}, n.Attrs, nil)
@@ -121,17 +129,18 @@ func (r *resolver) emittedTime(n *plan.TransformPython) error {
 			fmt.Sprintf("event time must be a TIMESTAMP column, and %s is %s.", n.EventColumn, found[0].Of.SQL()),
 			"eventName", plan.Quote(n.EventColumn), "eventType", sqlType(found[0].Of))
 	}
+	found[0].EventTime = delay
+	return nil
+}
+
+// watermarkBelow is the delay of a stream's watermark, nil without one.
+func watermarkBelow(n plan.Node) *int64 {
 	var delay *int64
-	plan.WalkNodes(n.Input, func(m plan.Node) bool {
-		if w, ok := m.(*plan.Watermark); ok {
+	plan.WalkNodes(n, func(m plan.Node) bool {
+		if w, ok := m.(*plan.Watermark); ok && plan.Streaming(w) {
 			delay = &w.DelayMs
 		}
 		return delay == nil
 	})
-	if delay == nil {
-		return plan.AnalysisError("CANNOT_ASSIGN_EVENT_TIME_COLUMN_WITHOUT_WATERMARK",
-			"a column can only go on as event time when there is a watermark below.")
-	}
-	found[0].EventTime = delay
-	return nil
+	return delay
 }

@@ -43,7 +43,7 @@ func scramble(i int) uint64 {
 
 // measure runs a plan over inputs by scan and reports the time of a row.
 func measure(b *testing.B, f *frame, rows int, inputs map[*plan.Scan][]*chunk.Chunk) {
-	p, err := Build(f.node, testEnv())
+	p, err := Build(f.node, testEnv(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

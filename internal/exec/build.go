@@ -10,9 +10,9 @@ import (
 )
 
 // Build compiles a resolved plan. It refuses what cannot run, by name; nothing
-// is read.
-func Build(n plan.Node, env *function.Env) (*Program, error) {
-	p := &planner{env: env, known: map[subqueryKey]bool{}}
+// is read. describe is needed for plans with stateful processors.
+func Build(n plan.Node, env *function.Env, describe Describe) (*Program, error) {
+	p := &planner{env: env, known: map[subqueryKey]bool{}, describe: describe}
 	return p.program(n)
 }
 
@@ -42,10 +42,9 @@ type planner struct {
 	streaming bool
 	mode      plan.OutputMode
 	operators []*StateOperator
-	// processors are the stateful processors of the plan, as they describe themselves.
-	processors map[*plan.TransformPython]*Processor
 
-	lifted plan.ExprID // the last id of a column that Python functions became
+	describe Describe
+	lifted   plan.ExprID // the last id of a column that Python functions became
 }
 
 // keeps says that a node needs state between batches.

@@ -100,7 +100,7 @@ func (f *frame) run() ([][]plan.Value, []int) {
 
 func (f *frame) try(run *Run) (rows [][]plan.Value, parts []int, err error) {
 	f.t.Helper()
-	p, err := Build(f.node, testEnv())
+	p, err := Build(f.node, testEnv(), nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func TestFields(t *testing.T) {
 func TestPythonIsRefusedByName(t *testing.T) {
 	f := ints(t, 1)
 	udf := &plan.PythonUDF{Name: "shout", Returns: plan.String}
-	_, err := Build(f.project(f.as(udf, "r")).node, testEnv())
+	_, err := Build(f.project(f.as(udf, "r")).node, testEnv(), nil)
 	var mistake *plan.Error
 	if !errors.As(err, &mistake) || mistake.Class != plan.ClassJavaUnsupported {
 		t.Errorf("got %v", err)

@@ -90,11 +90,11 @@ func (o *keyedRowsOp) parts(r *running) int { return r.partitions() }
 
 func (o *keyedRowsOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		w, ev := r.working(o.id), o.cols.Take(r.evaluation())
+		ev := o.cols.Take(r.evaluation())
 		defer ev.Release()
 		for c, err := range o.in.rows(r) {
 			if err == nil {
-				c, err = o.keyed(r, ev, o.onTime(&w, c))
+				c, err = o.keyed(r, ev, o.onTime(r, c))
 			}
 			if !yield(c, err) || err != nil {
 				return
@@ -104,10 +104,11 @@ func (o *keyedRowsOp) rows(r *running) chunk.Rows {
 }
 
 // onTime takes out the rows that come too late, and counts them.
-func (o *keyedRowsOp) onTime(w *working, c *chunk.Chunk) *chunk.Chunk {
+func (o *keyedRowsOp) onTime(r *running, c *chunk.Chunk) *chunk.Chunk {
 	if o.timeAt < 0 {
 		return c
 	}
+	w := r.working(o.id)
 	onTime, late := splitLate(c.Cols[o.timeAt], w.lateMicros())
 	w.work().Dropped += int64(len(late))
 	if len(late) == 0 {

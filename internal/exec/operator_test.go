@@ -320,7 +320,7 @@ func TestTopRowsNeedLittleMemory(t *testing.T) {
 
 func TestCancelledRunsEnd(t *testing.T) {
 	f := numbers(t, 0, math.MaxInt64, 1, 2)
-	p, err := Build(f.filter(call(t, "<", f.col("a"), long(0))).node, testEnv())
+	p, err := Build(f.filter(call(t, "<", f.col("a"), long(0))).node, testEnv(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +337,7 @@ func TestProgramsRunAtTheSameTime(t *testing.T) {
 	k := call(t, "%", f.col("a"), long(7))
 	exprs := []plan.Expr{f.as(k, "k"), f.as(call(t, "sum", f.col("a")), "s")}
 	agg := plan.NewAggregate(f.node, []plan.Expr{k}, exprs)
-	p, err := Build(agg, testEnv())
+	p, err := Build(agg, testEnv(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,20 +49,16 @@ type describedProcessor struct {
 	Deleted []string
 }
 
-// Describe asks the stateful processors of a plan for their variables. parse reads
-// their schemas where they are text.
-func Describe(ctx context.Context, n plan.Node, py *Python, parse func(string) (plan.Type, error),
-) (map[*plan.TransformPython]*Processor, error) {
-	found := map[*plan.TransformPython]*Processor{}
-	var err error
-	plan.WalkNodes(n, func(m plan.Node) bool {
-		if t, ok := m.(*plan.TransformPython); ok && err == nil {
-			d := description{parse: parse}
-			found[t], err = d.of(ctx, t, py)
-		}
-		return err == nil
-	})
-	return found, err
+// Describe asks a stateful processor for its variables; plans are compiled with it.
+type Describe func(*plan.TransformPython) (*Processor, error)
+
+// Describing asks processors in the user's Python. parse reads their schemas where
+// they are text.
+func Describing(ctx context.Context, py *Python, parse func(string) (plan.Type, error)) Describe {
+	return func(n *plan.TransformPython) (*Processor, error) {
+		d := description{parse: parse}
+		return d.of(ctx, n, py)
+	}
 }
 
 // description is a processor being asked.

@@ -119,7 +119,7 @@ func TestBatchesHaveTheirSize(t *testing.T) {
 func TestFunctionsAreRefusedWithoutAHost(t *testing.T) {
 	f := ints(t, 1)
 	shout := called("shout", pyworker.EvalBatched, f.node.Output()[0])
-	program, err := Build(f.project(f.as(shout, "r")).node, testEnv())
+	program, err := Build(f.project(f.as(shout, "r")).node, testEnv(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (w *world) query(text string, wrap func(plan.Node) plan.Node) ([]*chunk.Chu
 	if n, err = w.resolve(wrap(n)); err != nil {
 		return nil, err
 	}
-	p, err := exec.Build(n, environment())
+	p, err := exec.Build(n, environment(), nil)
 	if err != nil {
 		return nil, err
 	}

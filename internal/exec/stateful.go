@@ -78,15 +78,14 @@ type StateWork struct {
 
 // Streaming says how a plan runs batch by batch.
 type Streaming struct {
-	Mode plan.OutputMode
-	// Processors are what Describe found in the plan.
-	Processors map[*plan.TransformPython]*Processor
+	Mode     plan.OutputMode
+	Describe Describe
 }
 
 // BuildStream is Build for a plan that runs batch by batch.
 func BuildStream(n plan.Node, env *function.Env, s Streaming) (*Program, error) {
 	p := &planner{
-		env: env, known: map[subqueryKey]bool{}, streaming: true, mode: s.Mode, processors: s.Processors,
+		env: env, known: map[subqueryKey]bool{}, streaming: true, mode: s.Mode, describe: s.Describe,
 	}
 	return p.program(n)
 }
@@ -165,6 +164,7 @@ type working struct {
 	of    *Stateful
 	id    int
 	began time.Duration
+	held  *chunk.Lease // of a state that lasts as long as a run, else nil
 }
 
 func (r *running) working(id int) working {

@@ -26,6 +26,8 @@ type transformOp struct {
 	initial operator // nil: states begin empty
 	python
 	id           int
+	volatile     bool // states last as long as a run
+	tables       []state.Shape
 	keys         []plan.Type
 	form         *rowkey.Form
 	time         plan.TimeMode
@@ -48,25 +50,27 @@ func (p *planner) buildTransform(n *plan.TransformPython) (input, error) {
 	if rows {
 		name, shape = transformRowsName, pyworker.TransformRows
 	}
-	id, op := p.operator(n, name)
-	o := &transformOp{id: id, time: n.Time, emitted: -1}
-	op.always, op.evicts = n.Time == plan.ProcessorTime, true
-	processor := p.processors[n]
-	if processor == nil {
-		return input{}, plan.Unsupported("transformWithState in a query without a stream")
+	o := &transformOp{time: n.Time, emitted: -1}
+	op := &StateOperator{}
+	if o.volatile = !p.streaming; !o.volatile {
+		o.id, op = p.operator(n, name)
 	}
+	processor, err := p.describe(n)
+	if err != nil {
+		return input{}, err
+	}
+	op.always, op.evicts = n.Time == plan.ProcessorTime, true
 	o.vars = append(slices.Clone(processor.Variables), timersVariable())
 	keys := o.declare(n)
 	for i := range processor.Variables {
-		op.Tables = append(op.Tables, o.vars[i].table(keys))
+		o.tables = append(o.tables, o.vars[i].table(keys))
 	}
-	op.Tables = append(op.Tables, timersTable(keys))
-	op.Evolves, op.Deleted, op.rows = true, processor.Deleted, countVariables
+	o.tables = append(o.tables, timersTable(keys))
+	op.Tables, op.Evolves, op.Deleted, op.rows = o.tables, true, processor.Deleted, countVariables
 	op.Properties = propertiesOf(n, processor)
 	if n.EventColumn != "" {
 		o.emitted = slices.IndexFunc(n.Attrs, (*plan.Attribute).IsEventTime)
 	}
-	var err error
 	if o.form, err = rowkey.NewForm(o.keys); err != nil {
 		return input{}, err
 	}
@@ -107,7 +111,7 @@ func (o *transformOp) compile(p *planner, n *plan.TransformPython) error {
 			input: in, id: o.id, late: late, keys: len(keys), exprs: append(append([]plan.Expr{}, keys...), args...),
 		}), nil)
 	}
-	in, err := read(n.Input, n.Keys, n.Func.Args, n.Time == plan.EventTime)
+	in, err := read(n.Input, n.Keys, n.Func.Args, n.Time == plan.EventTime && !o.volatile)
 	if err != nil {
 		return err
 	}
@@ -152,9 +156,13 @@ func (o *transformOp) parts(r *running) int { return r.partitions() }
 
 func (o *transformOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		b := &batchOfTransform{
-			working: r.working(o.id), of: o, r: r, yield: yield, held: r.lease("groups of Python"),
+		w, forget, err := o.remember(r)
+		if err != nil {
+			yield(nil, err)
+			return
 		}
+		defer forget()
+		b := &batchOfTransform{working: w, of: o, r: r, yield: yield, held: r.lease("groups of Python")}
 		defer b.release()
 		if err := b.run(); err != nil {
 			yield(nil, err)
@@ -319,11 +327,12 @@ func (b *batchOfTransform) settled() error {
 	if b.failed != nil {
 		return b.failed
 	}
-	if err == nil {
-		b.table(len(b.of.vars) - 1).Keep(b.turn.due)
-		b.turn.due = nil
+	if err != nil {
+		return err
 	}
-	return err
+	b.table(len(b.of.vars) - 1).Keep(b.turn.due)
+	b.turn.due = nil
+	return b.charge()
 }
 
 // hand hands groups over once the processor is done with those before.
@@ -359,7 +368,9 @@ func (b *batchOfTransform) timers() error {
 	case plan.NoTime:
 		return nil
 	case plan.EventTime:
-		until = b.watermark()
+		if until = b.watermark(); until == noWatermark {
+			return nil
+		}
 	}
 	table, last := b.table(len(b.of.vars)-1), len(b.of.keys)
 	rows := table.Due(until)

@@ -7,11 +7,13 @@
 class GroupRows:
     """The rows of a turn, group by group, as DataFrames."""
 
+    cut = True  # a batch is cut into groups, then each becomes a frame
+
     def __init__(self, batches, struct_type, settings):
         self.batches = batches
         self.type = struct_type
         self.settings = settings
-        self.whole = None  # the first batch as a DataFrame, where a part of it looks as it would alone
+        self.whole = None  # the first batch as a DataFrame; False where a part of it would look other than alone
         self.at = 0  # in the first batch
 
     def take(self, count):
@@ -37,12 +39,24 @@ class GroupRows:
         if n == batch.num_rows:
             return frame_of(batch.columns, self.type, self.settings)
         if self.whole is None:
-            self.whole = frame_of(batch.columns, self.type, self.settings) if divisible(batch) else False
+            whole = not self.cut or divisible(batch)
+            self.whole = frame_of(batch.columns, self.type, self.settings) if whole else False
         if self.whole is False:
             return frame_of(batch.slice(self.at, n).columns, self.type, self.settings)
         frame = self.whole.iloc[self.at : self.at + n].copy()
         frame.index = pd.RangeIndex(n)
         return frame
+
+
+class ProcessorRows(GroupRows):
+    """The same for stateful processors, whose frames Spark makes of rows of the frame of a batch: the NULLs
+    of one group turn the numbers of all into floats."""
+
+    cut = False
+
+    def part(self, batch, n):
+        frame = GroupRows.part(self, batch, n)
+        return frame.infer_objects()
 
 
 def divisible(batch):

@@ -629,7 +629,7 @@ class ProcessorCall:
         for i, variable in enumerate(held):
             variable.turn(groups.column(width + i), turn.one("elements", i))
         struct_type = self.initial if do == "initial" else self.settings.input
-        source = (PlainRows if self.by_rows else GroupRows)(turn.all("rows"), struct_type, self.settings)
+        source = (PlainRows if self.by_rows else ProcessorRows)(turn.all("rows"), struct_type, self.settings)
         work = {"initial": self.begin, "rows": self.go_on, "timers": self.expire}[do]
         for each in turn.note["calls"]:
             self.group = each["group"]

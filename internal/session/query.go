@@ -137,14 +137,15 @@ func (sc *scope) batch(ctx context.Context, n plan.Node) (plan.Node, error) {
 
 // run compiles a resolved plan.
 func (sc *scope) run(ctx context.Context, n plan.Node) (*Result, error) {
-	program, err := exec.Build(n, sc.eval)
+	python := sc.python()
+	program, err := exec.Build(n, sc.eval, exec.Describing(ctx, python, sc.eval.Schema))
 	if err != nil {
 		return nil, err
 	}
 	var seen observations
 	run := &exec.Run{
 		Open: sc.open, Partitions: sc.partitions(), Parallelism: sc.session.engine.parallelism,
-		Observe: seen.add, Python: sc.python(),
+		Observe: seen.add, Python: python,
 	}
 	r := &Result{Schema: program.Schema(), Rows: program.Run(ctx, run)}
 	if observes(n) {

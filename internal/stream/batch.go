@@ -381,12 +381,9 @@ func (r *run) plan(ctx context.Context, at *fixed) error {
 	if err := r.checkProvider(); err != nil {
 		return err
 	}
-	processors, err := exec.Describe(ctx, r.config.Plan, r.config.Python, r.eval(at).Schema)
-	if err != nil {
-		return err
-	}
-	program, err := exec.BuildStream(r.config.Plan, r.eval(at), exec.Streaming{
-		Mode: r.config.Mode, Processors: processors,
+	env := r.eval(at)
+	program, err := exec.BuildStream(r.config.Plan, env, exec.Streaming{
+		Mode: r.config.Mode, Describe: exec.Describing(ctx, r.config.Python, env.Schema),
 	})
 	if err != nil {
 		return err
