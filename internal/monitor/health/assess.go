@@ -1,0 +1,189 @@
+package health
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// An Assessment is what is to say about a query at one instant.
+type Assessment struct {
+	Signals
+	State State
+	Since time.Time
+	Score float64 // how much it needs a person, 100 the most
+	Cause
+	InFlight *InFlight // nil between batches
+}
+
+// Assess judges the query. It is called about once a second.
+func (w *Watch) Assess(now time.Time) Assessment {
+	w.told(now)
+	s := w.Signals(now)
+	state := w.judge(&s, now)
+	if state != w.verdict.shown {
+		w.verdict.shown, w.verdict.shownSince = state, now
+	}
+	a := Assessment{
+		Signals: s, State: state, Since: w.verdict.shownSince,
+		Score: score(state, &s, w.config.Objective.Seconds()),
+	}
+	if w.running != nil {
+		running := *w.running
+		a.InFlight = &running
+	}
+	w.explain(&a, now)
+	return a
+}
+
+// explain puts the verdict into sentences.
+func (w *Watch) explain(a *Assessment, now time.Time) {
+	switch a.State {
+	case Failed:
+		a.Sentence, a.Reason = "Failed.", firstLine(w.failure)
+		if n := len(w.batches); n > 0 {
+			a.Sentence = "Failed after batch" + nbsp + batchNumber(w.batches[n-1].ID) + "."
+			a.Why = append(a.Why, "Nothing is lost: what that batch and those before it read is committed.")
+		}
+		a.EtaWord = "Needs a person"
+	case Stopped:
+		a.Sentence = "Stopped."
+		if w.config.Bounded {
+			a.Sentence, a.Reason = "Finished: everything that was there is committed.", "Ran to its end"
+		}
+	case Stalled:
+		w.explainStall(a, now)
+	case Idle:
+		a.Sentence = "Idle: nothing arrives and nothing waits."
+		if !w.commitAt.IsZero() {
+			a.Sentence = "Idle: nothing was read for " + Span(now.Sub(w.commitAt).Seconds()) + "."
+		}
+		a.Why = append(a.Why, "The source has no unread rows. This is not an error.")
+	case Healthy:
+		w.explainHealthy(a, now)
+	default:
+		w.explainLag(a, now)
+	}
+}
+
+func firstLine(text string) string {
+	for i, r := range text {
+		if r == '\n' || r == '\r' {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+func (w *Watch) explainHealthy(a *Assessment, now time.Time) {
+	switch {
+	case w.config.Bounded:
+		a.Sentence, a.Reason = "Running to its end.", "Takes what was there when it started"
+		return
+	case now.Sub(w.begun) < w.window():
+		a.Sentence = "Started " + Span(now.Sub(w.begun).Seconds()) + " ago: too early to judge its lag."
+		return
+	}
+	a.Sentence = "Keeping up."
+	if !Known(a.Headroom) {
+		return
+	}
+	a.Reason = "Can take " + times(a.Headroom) + " this rate"
+	if w.config.TriggerEvery > 0 {
+		a.Why = append(a.Why, fmt.Sprintf("It can take %s this rate: a batch needs %s of the %s between triggers.",
+			times(a.Headroom), Span(a.BatchSeconds), Span(w.config.TriggerEvery.Seconds())))
+	} else {
+		a.Why = append(a.Why, fmt.Sprintf("It can take %s this rate: %s of batch time depends on rows.",
+			times(a.Headroom), Percent(a.Busy)))
+	}
+	if objective := w.config.Objective.Seconds(); objective > 0 && Known(a.DeliveryP95) {
+		a.Why = append(a.Why, fmt.Sprintf("Freshness p95 is %s; the objective is %s.",
+			Span(a.DeliveryP95), Span(objective)))
+	}
+}
+
+func (w *Watch) explainStall(a *Assessment, now time.Time) {
+	silent := w.begun
+	if w.commitAt.After(silent) {
+		silent = w.commitAt
+	}
+	a.Sentence = "No commit for " + Span(now.Sub(silent).Seconds()) + "; no batch runs though rows wait."
+	a.Reason = "No batch starts"
+	a.EtaWord = "Not moving"
+	f := w.running
+	if f == nil {
+		return
+	}
+	id := batchNumber(f.ID)
+	a.Sentence = "No commit for " + Span(now.Sub(silent).Seconds()) + "; the running batch does not move."
+	a.Reason = "Batch" + nbsp + id + " does not move in " + f.Phase.String()
+	a.Why = append(a.Why, fmt.Sprintf("Batch%s%s last moved %s ago, in %s, with %s rows read.",
+		nbsp, id, Span(now.Sub(f.MovedAt).Seconds()), f.Phase, Figure(f.ReadRows)))
+	if f.WaitsFor != "" {
+		a.Reason = "Batch" + nbsp + id + " waits for " + f.WaitsFor
+	}
+	a.Todo = append(a.Todo, "Stopping is safe: the batch is not committed and will run again.")
+}
+
+// explainLag is for the states in which rows are late.
+func (w *Watch) explainLag(a *Assessment, now time.Time) {
+	late := Span(a.BacklogSeconds)
+	since := w.onset(a)
+	a.Reason, a.Why, a.Todo = w.findCause(&a.Signals, since)
+	switch a.State {
+	case Breach:
+		a.Sentence = fmt.Sprintf("Unread rows are %s old; the objective is %s.",
+			late, Span(w.config.Objective.Seconds()))
+		a.EtaWord, a.EtaText = w.eta(a, now)
+	case Behind:
+		a.Sentence = "Falling behind by " + Span(60*a.Growth) + " every minute."
+		if !(a.Growth > 0) {
+			a.Sentence = late + " behind."
+		}
+		a.EtaWord, a.EtaText = w.eta(a, now)
+	case Lagging:
+		a.Sentence = "Steady, but always " + late + " late."
+		a.EtaWord = "Not shrinking"
+	case CatchingUp:
+		a.Sentence = "Catching up, " + late + " behind."
+		if Known(a.DrainPerSecond) {
+			a.Why = append(a.Why, fmt.Sprintf("It drains %s rows/s while %s rows/s arrive.",
+				Figure(a.DrainPerSecond), Figure(a.arrivalNow)))
+		}
+		a.EtaWord, a.EtaText = w.eta(a, now)
+	}
+	if a.Reason == "" {
+		a.Reason = late + " behind"
+	}
+}
+
+// onset is about when the trouble began: before it could be said.
+func (w *Watch) onset(a *Assessment) time.Time {
+	since := w.verdict.since
+	if a.State == Breach || w.verdict.state == Healthy {
+		since = a.Since
+	}
+	return since.Add(-min(time.Duration(a.BacklogSeconds*float64(time.Second)), 3*time.Minute))
+}
+
+// eta says when it is over.
+func (w *Watch) eta(a *Assessment, now time.Time) (word, text string) {
+	switch {
+	case Known(a.CatchUpLow) && (a.Growth < 0 || a.State == CatchingUp):
+		middle := time.Duration(a.CatchUpLow * float64(time.Second))
+		if Known(a.CatchUpHigh) && a.CatchUpHigh < math.MaxInt32 {
+			middle = time.Duration((a.CatchUpLow + a.CatchUpHigh) / 2 * float64(time.Second))
+		}
+		return "Over in " + between(a.CatchUpLow, a.CatchUpHigh), "About " + clock(now.Add(middle)) + "."
+	case a.Growth > noticeable:
+		text = "Short by " + Percent(a.Growth) + "."
+		objective := w.config.Objective.Seconds()
+		if left := (objective - a.BacklogSeconds) / a.Growth; objective > 0 && left > 0 && left < 7*86400 {
+			at := now.Add(time.Duration(left * float64(time.Second)))
+			text += " Will miss its objective of " + Span(objective) + " at " + clock(at) + " if nothing changes."
+		}
+		return "Not catching up", text
+	default:
+		return "Steady", "Late by a constant amount."
+	}
+}

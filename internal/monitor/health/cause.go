@@ -1,0 +1,178 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Cause says why a query does as it does. Its texts are sentences for people.
+type Cause struct {
+	Sentence string   // the verdict
+	Reason   string   // in a few words, for a table; "" when there is nothing to say
+	Why      []string // what makes it so
+	Todo     []string // what would help
+	EtaWord  string   // when it is over, "" when nothing has to end
+	EtaText  string
+}
+
+// A rule recognises one cause; "" is none.
+type rule func(*Watch, *Signals, time.Time) (reason, why, todo string)
+
+// rules are asked in this order; the first that answers is the cause.
+var rules = [...]rule{cappedRule, slowerRule, surgeRule, skewRule}
+
+// findCause asks the rules.
+func (w *Watch) findCause(s *Signals, since time.Time) (reason string, why, todo []string) {
+	for _, r := range rules {
+		reason, because, help := r(w, s, since)
+		if reason == "" {
+			continue
+		}
+		if help != "" {
+			todo = append(todo, help)
+		}
+		return reason, []string{because}, todo
+	}
+	return "", nil, nil
+}
+
+// idleShare is the share of its time below which the engine is not what limits.
+const idleShare = 0.7
+
+// cappedRule: the limit of a batch and not the engine.
+func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
+	if !s.Capped || !(s.Busy < idleShare || w.config.TriggerEvery == 0 && s.Growth > noticeable) {
+		return "", "", ""
+	}
+	name := w.config.CapName
+	if name == "" {
+		name = "the read limit"
+	}
+	why = fmt.Sprintf("Every recent batch took exactly its cap of %s rows, which is %s rows/s,"+
+		" while %s rows/s arrive.", Figure(s.CapRows), Figure(s.ProcessedPerSecond), Figure(s.ArrivalPerSecond))
+	todo = fmt.Sprintf("Raise %s and restart.", name)
+	if s.Busy < idleShare {
+		why = fmt.Sprintf("%s The engine is not the limit: it is busy %s of the time.", why, Percent(s.Busy))
+		most := s.CapRows / max(s.Busy, 0.01)
+		todo = fmt.Sprintf("Raise %s from %s rows a batch and restart: batches of %s rows would still fit.",
+			name, Figure(s.CapRows), Figure(most*0.9))
+	}
+	return "Read cap is the limit, not the engine", why, todo
+}
+
+// phaseWords are what a slow phase is called and what may be looked at.
+var phaseWords = [PhaseCount]struct{ name, todo string }{
+	LatestOffset:  {"Asking the source", "Look at the source: it answers slower than usual."},
+	QueryPlanning: {"Planning", ""},
+	Read:          {"Reading a row", "Look at the source and the way to it."},
+	Compute:       {"Compute time per row", ""},
+	StateCommit:   {"State commit", "Look at the disk below the checkpoint."},
+	SinkWrite:     {"Writing to the sink", "Look at the sink and the way to it."},
+	LogCommit:     {"Writing the checkpoint's logs", "Look at the disk below the checkpoint."},
+}
+
+// slowerRule: a phase takes longer than it would at the usual cost.
+func slowerRule(w *Watch, _ *Signals, since time.Time) (reason, why, todo string) {
+	now, usual, ok := w.compare(since)
+	if !ok {
+		return "", "", ""
+	}
+	wanted := expected(&now, &usual)
+	top, excess := Phase(0), 0.0
+	for p := range now.phases {
+		if more := now.phases[p] - wanted[p]; more > excess {
+			top, excess = Phase(p), more
+		}
+	}
+	if excess < 0.2*now.seconds || now.phases[top] < 1.3*wanted[top] {
+		return "", "", ""
+	}
+	words := phaseWords[top]
+	before, after := wanted[top]/now.batches, now.phases[top]/now.batches
+	reason = fmt.Sprintf("%s %s → %s since %s", words.name, Span(before), Span(after), clock(since))
+	why = fmt.Sprintf("%s takes %s a batch instead of %s since about %s;"+
+		" that is %s of what batches take longer.",
+		words.name, Span(after), Span(before), clock(since), Percent(w.shareOfExcess(&now, wanted, excess)))
+	if top == Compute {
+		ratio := now.phases[top] / max(wanted[top], 1e-9)
+		reason = fmt.Sprintf("%s rose %s at %s", words.name, times(ratio), clock(since))
+		why = fmt.Sprintf("%s is %s what it was before %s.", words.name, times(ratio), clock(since))
+		if name, share := slowestOperator(&now, &usual); name != "" {
+			why += fmt.Sprintf(" The operator %s accounts for %s of the increase.", name, Percent(share))
+		}
+	}
+	return reason, why, words.todo
+}
+
+func (w *Watch) shareOfExcess(now *minute, wanted [PhaseCount]float64, excess float64) float64 {
+	sum := 0.0
+	for p := range now.phases {
+		sum += max(0, now.phases[p]-wanted[p])
+	}
+	return excess / sum
+}
+
+// slowestOperator is the one that took most of the time beyond the usual.
+func slowestOperator(now, usual *minute) (name string, share float64) {
+	byRows := now.rows / max(usual.rows, 1)
+	names := make([]string, 0, len(now.operators))
+	for n := range now.operators {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	most, sum := 0.0, 0.0
+	for _, n := range names {
+		more := max(0, now.operators[n]-usual.operators[n]*byRows)
+		sum += more
+		if more > most {
+			name, most = n, more
+		}
+	}
+	return name, most / sum
+}
+
+// surgeRule: more arrives and a row costs what it did.
+func surgeRule(w *Watch, s *Signals, since time.Time) (reason, why, todo string) {
+	_, usual, ok := w.compare(since)
+	if !ok || !(s.ArrivalPerSecond > 1.2*usual.arrived) {
+		return "", "", ""
+	}
+	rise := Percent(s.ArrivalPerSecond/usual.arrived - 1)
+	return "Arrivals rose " + rise,
+		fmt.Sprintf("%s rows/s arrive instead of %s; a row costs what it did.",
+			Figure(s.ArrivalPerSecond), Figure(usual.arrived)), ""
+}
+
+// skewed is the factor of the slowest partition over the median that is skew.
+const skewed = 3
+
+// skewRule: one partition holds the others up.
+func skewRule(w *Watch, _ *Signals, _ time.Time) (reason, why, todo string) {
+	recent := w.recent(1)
+	if len(recent) == 0 {
+		return "", "", ""
+	}
+	for _, o := range recent[0].Operators {
+		ratio, worst := Skew(o.Partitions)
+		if ratio > skewed && o.Seconds > 0.2*recent[0].seconds() {
+			return fmt.Sprintf("Skew %s in %s", times(ratio), o.Name),
+				fmt.Sprintf("Partition %d of %s takes %s what the median does.", worst, o.Name, times(ratio)), ""
+		}
+	}
+	return "", "", ""
+}
+
+// Skew is how much longer the slowest partition takes than the median, and which
+// it is; unknown for less than two.
+func Skew(partitions []float64) (ratio float64, worst int) {
+	if len(partitions) < 2 {
+		return unknown(), -1
+	}
+	for i, seconds := range partitions {
+		if seconds > partitions[max(worst, 0)] {
+			worst = i
+		}
+	}
+	return partitions[worst] / positive(median(slices.Clone(partitions))), worst
+}

@@ -1,0 +1,193 @@
+package health
+
+import "time"
+
+// A State is how a query does.
+type State string
+
+// The states, worst first.
+const (
+	Failed     State = "failed"     // ended with an error
+	Stalled    State = "stalled"    // rows wait and the running batch does not move
+	Breach     State = "breach"     // the oldest unread row is older than the objective
+	Behind     State = "behind"     // the backlog grows
+	Lagging    State = "lagging"    // late by a constant amount
+	CatchingUp State = "catchingUp" // the backlog shrinks
+	Restarting State = "restarting" // started again after a failure, not long ago
+	Healthy    State = "healthy"
+	Idle       State = "idle"    // nothing arrives and nothing waits
+	Stopped    State = "stopped" // stopped or finished
+)
+
+const (
+	// noticeable is the growth, as a share of what arrives, that is more than noise.
+	noticeable = 0.03
+	// growsFor is how long a backlog must grow before that is said.
+	growsFor = time.Minute
+	// shrinksFor is how long it must shrink before catching up is.
+	shrinksFor = 5 * time.Second
+	// regrowsFor is how long it must grow again before catching up is over.
+	regrowsFor = 30 * time.Second
+	// leastStall is the shortest silence of a batch that is one.
+	leastStall = time.Minute
+)
+
+// machine is the detector of sustained lag. Idle, stalled and too late are laid
+// over its state by Assess, for they say nothing of the trend.
+type machine struct {
+	state     State // Healthy, Behind, CatchingUp, Lagging; Failed and Stopped at the end
+	since     time.Time
+	growing   time.Time // since when the backlog grows beyond doubt; zero when it does not
+	shrinking time.Time // the same for the fast window, and that it shrinks
+	regrowing time.Time // that it grows again
+	steady    time.Time
+	missed    time.Time // since when the objective is missed
+
+	shown      State // what Assess said last
+	shownSince time.Time
+}
+
+func (m *machine) enter(s State, at time.Time) {
+	if m.state != s {
+		m.state, m.since = s, at
+	}
+}
+
+// hold notes since when a condition holds.
+func hold(since *time.Time, holds bool, now time.Time) time.Duration {
+	switch {
+	case !holds:
+		*since = time.Time{}
+		return -1
+	case since.IsZero():
+		*since = now
+	}
+	return now.Sub(*since)
+}
+
+// step follows the trend.
+func (m *machine) step(w *Watch, s *Signals, now time.Time) {
+	least := w.leastLag().Seconds()
+	late := s.BacklogSeconds > least
+	grows := hold(&m.growing, s.Growth > noticeable && late, now)
+	shrinks := hold(&m.shrinking, s.growthNow < -noticeable, now)
+	regrows := hold(&m.regrowing, s.growthNow > noticeable, now)
+	steady := hold(&m.steady, s.Growth >= -noticeable && s.Growth <= noticeable && late, now)
+	caught := s.BacklogSeconds < least/2
+	switch m.state {
+	case Healthy:
+		if grows >= growsFor {
+			m.enter(Behind, now)
+		}
+	case Behind:
+		switch {
+		case caught, shrinks >= shrinksFor:
+			m.enter(CatchingUp, now)
+		case steady >= 2*w.window():
+			m.enter(Lagging, now)
+		}
+	case Lagging:
+		switch {
+		case grows >= growsFor:
+			m.enter(Behind, now)
+		case caught, s.Growth < -noticeable && shrinks >= shrinksFor:
+			m.enter(CatchingUp, now)
+		}
+	case CatchingUp:
+		switch {
+		case caught:
+			m.enter(Healthy, now)
+		case grows >= growsFor && regrows >= max(regrowsFor, w.gap()):
+			m.enter(Behind, now)
+		case steady >= 2*w.window():
+			m.enter(Lagging, now)
+		}
+	}
+}
+
+// judge says how the query does at an instant.
+func (w *Watch) judge(s *Signals, now time.Time) State {
+	m := &w.verdict
+	if w.ended != "" {
+		return w.ended
+	}
+	if w.config.Bounded || now.Sub(w.begun) < w.window() || now.Sub(w.first) < w.window() { // H4
+		m.growing, m.shrinking, m.regrowing, m.steady = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	} else {
+		m.step(w, s, now)
+	}
+	objective := w.config.Objective.Seconds()
+	missed := hold(&m.missed, objective > 0 && !w.config.Bounded && s.BacklogSeconds > objective, now)
+	switch {
+	case w.stalls(s, now):
+		return Stalled
+	case missed >= w.config.ObjectiveFor:
+		return Breach
+	case m.state == Healthy && w.quiet(now):
+		return Idle
+	default:
+		return m.state
+	}
+}
+
+// stalls tells whether rows wait and nothing happens.
+func (w *Watch) stalls(s *Signals, now time.Time) bool {
+	limit := leastStall
+	if Known(s.BatchAtWorst) {
+		limit = max(limit, time.Duration(5*s.BatchAtWorst*float64(time.Second)))
+	}
+	if w.running != nil {
+		return now.Sub(w.running.MovedAt) > limit && now.Sub(w.running.Start) > limit
+	}
+	commit := w.commitAt
+	if commit.Before(w.begun) {
+		commit = w.begun
+	}
+	return w.waits() > 0 && now.Sub(commit) > limit+w.config.TriggerEvery
+}
+
+// quiet tells whether nothing arrived in the whole window and nothing waits.
+func (w *Watch) quiet(now time.Time) bool {
+	if w.running != nil || w.waits() > 0 {
+		return false
+	}
+	if w.unit == noUnit {
+		return now.Sub(w.begun) > w.window() && now.Sub(w.commitAt) > w.window()
+	}
+	arrived := w.arrived.within(now, w.window())
+	return len(arrived) > 0 && now.Sub(w.first) > w.window() &&
+		arrived[len(arrived)-1].value == arrived[0].value
+}
+
+// Score orders states by how much they need a person: 100 is the worst.
+func score(state State, s *Signals, objective float64) float64 {
+	switch state {
+	case Failed:
+		return 100
+	case Stalled:
+		return 90
+	case Breach:
+		return 80
+	case Behind:
+		share := 1.0
+		if objective > 0 && Known(s.BacklogSeconds) {
+			share = min(1, s.BacklogSeconds/objective)
+		}
+		return 60 + 20*share
+	case Lagging:
+		return 50
+	case CatchingUp:
+		return 40
+	case Restarting:
+		return 30
+	case Healthy:
+		if !Known(s.Busy) {
+			return 5
+		}
+		return 10 * min(1, s.Busy)
+	case Idle:
+		return 5
+	default:
+		return 0
+	}
+}
