@@ -61,7 +61,7 @@ func NewParquetWriter(w io.Writer, schema plan.Type, o ParquetOptions) (*Parquet
 	if err := checkParquetType(schema, ""); err != nil {
 		return nil, err
 	}
-	as := chunk.ArrowSchema(stored(schema), chunk.ArrowOptions{Zone: "UTC"})
+	as := identified(chunk.ArrowSchema(stored(schema), chunk.ArrowOptions{Zone: "UTC"}), schema)
 	p := &ParquetWriter{schema: schema, arrow: as}
 	p.begin = func(dictionaries []parquet.ColumnPath) (*pqarrow.FileWriter, error) {
 		props := []parquet.WriterProperty{
@@ -73,23 +73,13 @@ func NewParquetWriter(w io.Writer, schema plan.Type, o ParquetOptions) (*Parquet
 		for _, path := range dictionaries {
 			props = append(props, parquet.WithDictionaryPath(path, true))
 		}
-		return pqarrow.NewFileWriter(bare(p.arrow), w, parquet.NewWriterProperties(props...),
+		return pqarrow.NewFileWriter(p.arrow, w, parquet.NewWriterProperties(props...),
 			pqarrow.NewArrowWriterProperties())
 	}
 	for _, f := range schema.Fields {
 		p.stats = append(p.stats, newColumnStats(f.Type))
 	}
 	return p, nil
-}
-
-// bare is an Arrow schema without metadata, which pqarrow would take for its own.
-func bare(s *arrow.Schema) *arrow.Schema {
-	fields := make([]arrow.Field, s.NumFields())
-	for i, f := range s.Fields() {
-		f.Metadata = arrow.Metadata{}
-		fields[i] = f
-	}
-	return arrow.NewSchema(fields, nil)
 }
 
 // stored is a schema with the types that stand in a file: Spark keeps day-time

@@ -58,15 +58,9 @@ func deltaTable(env *Env, text string) (delta.Table, error) {
 }
 
 func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error) {
-	for _, option := range []string{plan.VersionAsOf, plan.TimestampAsOf, "readChangeFeed", "readChangeData"} {
-		_, ok := r.Options.Get(option)
-		switch {
-		case !ok:
-		case strings.HasPrefix(option, "readChange"):
+	for _, option := range []string{"readChangeFeed", "readChangeData"} {
+		if _, ok := r.Options.Get(option); ok {
 			return nil, plan.Unsupported("the Delta option " + option)
-		case r.Streaming:
-			return nil, deltaError("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", "0AKDC",
-				"A stream has no older version to be read: the option "+option+" is for batch reads.")
 		}
 	}
 	if r.Schema != nil && !r.Streaming {
@@ -80,13 +74,17 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 	if len(paths) != 1 {
 		return nil, plan.IllegalArgument("A Delta table is read from one path, and %d were given.", len(paths))
 	}
+	var err error
+	if r, paths, err = ofVersion(env, r, paths); err != nil {
+		return nil, err
+	}
 	t, err := deltaTable(env, paths[0])
 	if err != nil {
 		return nil, err
 	}
 	if _, err := t.FS.Stat(t.Dir); vfs.NotFound(err) && !r.Streaming {
-		return nil, deltaError("DELTA_PATH_DOES_NOT_EXIST", "42K03",
-			fmt.Sprintf("There is nothing at %s.", paths[0]), "path", paths[0])
+		return nil, plan.AnalysisError("PATH_NOT_FOUND", fmt.Sprintf("There is nothing at %s.", paths[0]),
+			"path", paths[0])
 	}
 	s, err := loadDelta(ctx, env, t, r.Options)
 	if delta.IsNotTable(err) && r.Streaming {
@@ -100,8 +98,25 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 		return nil, deltaError("DELTA_READ_SOURCE_SCHEMA_CONFLICT", "42K07",
 			"The schema that was given is not that of the Delta table; leave it out.")
 	}
-	return &plan.Relation{Format: "delta", Schema: s.Schema, Partitions: s.Metadata.PartitionColumns,
-		Options: r.Options, Paths: paths}, nil
+	return &plan.Relation{Format: "delta", Schema: delta.Visible(s.Schema),
+		Partitions: s.Metadata.PartitionColumns, Options: r.Options, Paths: paths}, nil
+}
+
+// ofVersion is a read without a version in its path. A stream has none.
+func ofVersion(env *Env, r *plan.Read, paths []string) (*plan.Read, []string, error) {
+	text, options, err := travelled(env, paths[0], r.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, option := range []string{plan.VersionAsOf, plan.TimestampAsOf} {
+		if _, ok := options.Get(option); ok && r.Streaming {
+			return nil, nil, deltaError("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS", "0AKDC",
+				"A stream has no older version to be read: "+option+" is for batch reads.")
+		}
+	}
+	m := *r
+	m.Options = options
+	return &m, []string{text}, nil
 }
 
 func deltaError(condition, state, msg string, args ...string) *plan.Error {

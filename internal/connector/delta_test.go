@@ -175,7 +175,7 @@ func TestDeltaRefusesByName(t *testing.T) {
 	text := plan.Struct(plan.Col("v", plan.Date))
 	more := plan.Struct(plan.Col("more", plan.Int))
 	for condition, err := range map[string]error{
-		"DELTA_PATH_DOES_NOT_EXIST":            describe(plan.Read{Paths: []string{"/r/nope"}}),
+		"PATH_NOT_FOUND":                       describe(plan.Read{Paths: []string{"/r/nope"}}),
 		"DELTA_MISSING_DELTA_TABLE":            describe(plan.Read{Paths: []string{"/r/void"}}),
 		"DELTA_UNSUPPORTED_SCHEMA_DURING_READ": describe(plan.Read{Paths: []string{"/r/t"}, Schema: &idSchema}),
 		"DELTA_UNSUPPORTED_OUTPUT_MODE":        sink(SinkSpec{Schema: deltaRow, Mode: plan.UpdateMode}, nil),

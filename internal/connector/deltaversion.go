@@ -3,6 +3,8 @@ package connector
 import (
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // loadDelta reads the version of a table that the options name, the newest one when
@@ -19,12 +22,14 @@ func loadDelta(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*d
 	timestamp, byTime := o.Get(plan.TimestampAsOf)
 	switch {
 	case byVersion && byTime:
-		return nil, plan.AnalysisError("MULTIPLE_TIME_TRAVEL_SPEC",
+		return nil, deltaIllegal("DELTA_ONEOF_IN_TIMETRAVEL", "42601",
 			"A version of a table is named by its number or by a time, not by both.")
 	case byVersion:
 		n, err := strconv.ParseInt(version, 10, 64)
-		if err != nil || n < 0 {
-			return nil, deltaOption(plan.VersionAsOf, version, "must be greater than or equal to zero")
+		if err != nil {
+			return nil, deltaIllegal("DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE", "42604",
+				fmt.Sprintf("%.100q is no version: %s takes a whole number.", version, plan.VersionAsOf),
+				"timeTravelKey", plan.VersionAsOf)
 		}
 		return t.LoadVersion(ctx, n)
 	case byTime:
@@ -35,6 +40,63 @@ func loadDelta(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*d
 		return t.LoadVersion(ctx, n)
 	}
 	return t.Load(ctx)
+}
+
+// pathVersion and pathTime are what a path may end in to name an older version of
+// the table: @v and a number, @ and a time to the millisecond.
+var (
+	pathVersion = regexp.MustCompile(`^(.*)@[vV]([0-9]+)$`)
+	pathTime    = regexp.MustCompile(`^(.*)@([0-9]{17})$`)
+)
+
+// travelled is the table of a path that may name a version, and the options with
+// what it names. A directory that really is called so is no older version.
+func travelled(env *Env, text string, o plan.Options) (string, plan.Options, error) {
+	version, moment := pathVersion.FindStringSubmatch(text), pathTime.FindStringSubmatch(text)
+	if version == nil && moment == nil {
+		return text, o, nil
+	}
+	loc, err := env.Files.Resolve(text)
+	if err != nil {
+		return text, o, pathError(text, err)
+	}
+	if _, err := loc.FS.Stat(loc.Path); !vfs.NotFound(err) {
+		return text, o, err
+	}
+	for _, key := range []string{plan.VersionAsOf, plan.TimestampAsOf} {
+		if _, both := o.Get(key); both {
+			return text, o, deltaError("DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS", "42613",
+				fmt.Sprintf("The version of the table is named by its path %s and by %s.", text, key))
+		}
+	}
+	o = maps.Clone(o)
+	if o == nil {
+		o = plan.Options{}
+	}
+	if version != nil {
+		if _, err := strconv.ParseInt(version[2], 10, 64); err != nil {
+			return text, o, notANumber(version[2])
+		}
+		o[plan.VersionAsOf] = version[2]
+		return version[1], o, nil
+	}
+	o[plan.TimestampAsOf] = momentText(moment[2])
+	return moment[1], o, nil
+}
+
+// momentText is yyyyMMddHHmmssSSS as a timestamp. As in Java, what is too big for its
+// place is carried over.
+func momentText(digits string) string {
+	part := func(from, to int) int {
+		n, err := strconv.Atoi(digits[from:to])
+		if err != nil {
+			panic(err) // they are digits
+		}
+		return n
+	}
+	t := time.Date(part(0, 4), time.Month(part(4, 6)), part(6, 8), part(8, 10), part(10, 12), part(12, 14),
+		part(14, 17)*1e6, time.UTC)
+	return t.Format("2006-01-02 15:04:05.000")
 }
 
 // deltaVersionAt is the version that a table had at a time.

@@ -83,6 +83,9 @@ type Remove struct {
 	PartitionValues      map[string]*string `json:"partitionValues"`
 	Size                 int64              `json:"size,omitempty"`
 	DeletionVector       *DeletionVector    `json:"deletionVector,omitempty"`
+
+	BaseRowID               *int64 `json:"baseRowId,omitempty"`
+	DefaultRowCommitVersion *int64 `json:"defaultRowCommitVersion,omitempty"`
 }
 
 // Txn is how far an application has come: a streaming query by its id, the
@@ -91,6 +94,20 @@ type Txn struct {
 	AppID       string `json:"appId"`
 	Version     int64  `json:"version"`
 	LastUpdated int64  `json:"lastUpdated,omitempty"` // ms since 1970
+}
+
+// DomainMetadata is what a feature keeps with the table: a text under a name.
+type DomainMetadata struct {
+	Domain        string `json:"domain"`
+	Configuration string `json:"configuration"`
+	Removed       bool   `json:"removed"`
+}
+
+// sidecar is a file of a checkpoint that has the adds and removes.
+type sidecar struct {
+	Path             string `json:"path"` // a name in _sidecars, percent encoded
+	SizeInBytes      int64  `json:"sizeInBytes"`
+	ModificationTime int64  `json:"modificationTime"`
 }
 
 // Param is an entry of a commit's operationParameters or operationMetrics. A nil
@@ -149,6 +166,8 @@ type action struct {
 	Txn        *Txn        `json:"txn,omitempty"`
 	Add        *Add        `json:"add,omitempty"`
 	Remove     *Remove     `json:"remove,omitempty"`
+
+	Domain *DomainMetadata `json:"domainMetadata,omitempty"`
 }
 
 // line is the action as JSON, with a line break.
@@ -166,6 +185,9 @@ type readAction struct {
 	Txn      *Txn      `json:"txn"`
 	Add      *Add      `json:"add"`
 	Remove   *Remove   `json:"remove"`
+
+	Domain  *DomainMetadata `json:"domainMetadata"`
+	Sidecar *sidecar        `json:"sidecar"`
 }
 
 // parseCommit reads the lines of a commit.
@@ -199,6 +221,10 @@ func (a *readAction) lacks() string {
 		return "an add without path"
 	case a.Remove != nil && a.Remove.Path == "":
 		return "a remove without path"
+	case a.Sidecar != nil && a.Sidecar.Path == "":
+		return "a sidecar without path"
+	case a.Domain != nil && a.Domain.Domain == "":
+		return "a domainMetadata without domain"
 	case a.Txn != nil && a.Txn.AppID == "":
 		return "a txn without appId"
 	case a.Metadata != nil && a.Metadata.SchemaString == "":

@@ -1,10 +1,12 @@
 package delta
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -50,6 +52,9 @@ func (t Table) ChangesOf(version int64) (*Changes, error) {
 type readInfo struct {
 	Operation  string          `json:"operation"`
 	Parameters json.RawMessage `json:"operationParameters"`
+	// InCommitTimestamp is when the commit was made, in ms since 1970, in tables that
+	// keep it.
+	InCommitTimestamp *int64 `json:"inCommitTimestamp"`
 }
 
 // text is the operation with its parameters as Delta shows them: each as JSON.
@@ -122,27 +127,58 @@ func VersionNotFound(version, first, last int64) *plan.Error {
 }
 
 // Times are when the versions from first on were committed, in milliseconds since
-// 1970: a version is as old as the file of its commit, and at least a millisecond
-// younger than the one before. Versions whose commits are gone have no time.
+// 1970: what the commit itself says where the table keeps in-commit timestamps, else
+// the time of its file, at least a millisecond after that of the one before.
+// Versions whose commits are gone have no time.
 func (t Table) Times() (first int64, times []int64, err error) {
 	seg, err := t.segment()
 	if err != nil {
 		return 0, nil, err
 	}
+	said := true // commits up to here say their time themselves
 	for v := seg.to; v >= 0; v-- {
-		info, err := t.FS.Stat(t.logPath(commitName(v)))
+		name := t.logPath(commitName(v))
+		info, err := t.FS.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 		if err != nil {
 			return 0, nil, fmt.Errorf("read log: %w", err)
 		}
+		at := info.ModTime.UnixMilli()
+		if said {
+			var own int64
+			if own, said, err = t.timeInCommit(name); err != nil {
+				return 0, nil, err
+			}
+			if said {
+				at = own
+			}
+		}
 		first = v
-		times = append(times, info.ModTime.UnixMilli())
+		times = append(times, at)
 	}
 	slices.Reverse(times)
 	for i := 1; i < len(times); i++ {
 		times[i] = max(times[i], times[i-1]+1)
 	}
 	return first, times, nil
+}
+
+// timeInCommit is the in-commit timestamp, which stands in the first line.
+func (t Table) timeInCommit(name string) (ms int64, ok bool, err error) {
+	file, err := t.FS.Open(name)
+	if err != nil {
+		return 0, false, fmt.Errorf("read log: %w", err)
+	}
+	defer file.Close()
+	line, err := bufio.NewReader(file).ReadBytes('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, fmt.Errorf("read log: %w", err)
+	}
+	var a readAction
+	if json.Unmarshal(line, &a) != nil || a.Info == nil || a.Info.InCommitTimestamp == nil {
+		return 0, false, nil
+	}
+	return *a.Info.InCommitTimestamp, true, nil
 }

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -33,11 +36,14 @@ var checkpointSchema = plan.Struct(
 	plan.Col("add", plan.Struct(
 		plan.Col("path", plan.String), plan.Col("partitionValues", textMap), plan.Col("size", plan.Long),
 		plan.Col("modificationTime", plan.Long), plan.Col("dataChange", plan.Boolean), plan.Col("tags", textMap),
-		plan.Col("deletionVector", vectorSchema), plan.Col("stats", plan.String))),
+		plan.Col("deletionVector", vectorSchema), plan.Col("baseRowId", plan.Long),
+		plan.Col("defaultRowCommitVersion", plan.Long), plan.Col("clusteringProvider", plan.String),
+		plan.Col("stats", plan.String))),
 	plan.Col("remove", plan.Struct(plan.Col("path", plan.String), plan.Col("deletionTimestamp", plan.Long),
 		plan.Col("dataChange", plan.Boolean), plan.Col("extendedFileMetadata", plan.Boolean),
 		plan.Col("partitionValues", textMap), plan.Col("size", plan.Long),
-		plan.Col("deletionVector", vectorSchema))),
+		plan.Col("deletionVector", vectorSchema), plan.Col("baseRowId", plan.Long),
+		plan.Col("defaultRowCommitVersion", plan.Long))),
 	plan.Col("metaData", plan.Struct(
 		plan.Col("id", plan.String), plan.Col("name", plan.String), plan.Col("description", plan.String),
 		plan.Col("format", plan.Struct(plan.Col("provider", plan.String), plan.Col("options", textMap))),
@@ -46,11 +52,63 @@ var checkpointSchema = plan.Struct(
 	plan.Col("protocol", plan.Struct(
 		plan.Col("minReaderVersion", plan.Int), plan.Col("minWriterVersion", plan.Int),
 		plan.Col("readerFeatures", textList), plan.Col("writerFeatures", textList))),
+	plan.Col("domainMetadata", plan.Struct(
+		plan.Col("domain", plan.String), plan.Col("configuration", plan.String),
+		plan.Col("removed", plan.Boolean))),
 )
 
-// readCheckpoint applies one file of a checkpoint.
+// sidecarColumn names the files that have the adds and removes of a checkpoint.
+var sidecarColumn = plan.Col("sidecar", plan.Struct(plan.Col("path", plan.String),
+	plan.Col("sizeInBytes", plan.Long), plan.Col("modificationTime", plan.Long)))
+
+// versionColumn marks a checkpoint of the second kind, whose rows may be elsewhere.
+var versionColumn = plan.Col("checkpointMetadata",
+	plan.Struct(plan.Col("version", plan.Long), plan.Col("tags", textMap)))
+
+// readable are the columns of every kind of checkpoint.
+var readable = plan.Struct(append(slices.Clone(checkpointSchema.Fields), sidecarColumn)...)
+
+const sidecarDir = "_sidecars"
+
+// readCheckpoint applies one file of a checkpoint, and the files that it names.
 func (s *Snapshot) readCheckpoint(ctx context.Context, name string) error {
-	full := s.logPath(name)
+	var sidecars []*sidecar
+	take := func(actions []readAction) {
+		s.apply(actions)
+		for _, a := range actions {
+			if a.Sidecar != nil {
+				sidecars = append(sidecars, a.Sidecar)
+			}
+		}
+	}
+	if strings.HasSuffix(name, ".json") {
+		full := s.logPath(name)
+		data, err := vfs.ReadFile(s.FS, full)
+		if err != nil {
+			return fmt.Errorf("read checkpoint: %w", err)
+		}
+		actions, err := parseCommit(full, data)
+		if err != nil {
+			return err
+		}
+		take(actions)
+	} else if err := s.readActions(ctx, s.logPath(name), take); err != nil {
+		return err
+	}
+	for _, f := range sidecars {
+		rel, ok := vfs.DecodePath(f.Path)
+		if !ok || strings.Contains(rel, "/") {
+			return damaged(s.logPath(name), fmt.Sprintf("the sidecar %q is not in %s", f.Path, sidecarDir))
+		}
+		if err := s.readActions(ctx, s.logPath(path.Join(sidecarDir, rel)), s.apply); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readActions reads a Parquet file with actions.
+func (s *Snapshot) readActions(ctx context.Context, full string, take func([]readAction)) error {
 	file, err := s.FS.Open(full)
 	if err != nil {
 		return fmt.Errorf("read checkpoint: %w", err)
@@ -65,7 +123,7 @@ func (s *Snapshot) readCheckpoint(ctx context.Context, name string) error {
 		return damaged(full, err.Error())
 	}
 	defer parquet.Close()
-	for c, err := range parquet.Read(ctx, checkpointSchema) {
+	for c, err := range parquet.Read(ctx, readable) {
 		if err != nil {
 			return damaged(full, err.Error())
 		}
@@ -74,7 +132,7 @@ func (s *Snapshot) readCheckpoint(ctx context.Context, name string) error {
 			if err != nil {
 				return damaged(full, err.Error())
 			}
-			s.apply([]readAction{a})
+			take([]readAction{a})
 		}
 	}
 	return nil
@@ -84,7 +142,7 @@ func (s *Snapshot) readCheckpoint(ctx context.Context, name string) error {
 // by way of the same JSON.
 func checkpointAction(c *chunk.Chunk, row int) (readAction, error) {
 	var a readAction
-	for i, f := range checkpointSchema.Fields {
+	for i, f := range readable.Fields {
 		if c.Cols[i].IsNull(row) {
 			continue
 		}
@@ -150,12 +208,16 @@ func (s *Snapshot) checkpointWhenDue(ctx context.Context) error {
 // Checkpoint writes all that the log says up to the snapshot's version into one
 // file, from which later readers begin.
 func (s *Snapshot) Checkpoint(ctx context.Context) error {
+	schema := checkpointSchema
+	if s.property("delta.checkpointPolicy", "") == "v2" {
+		schema = plan.Struct(append(slices.Clone(readable.Fields), versionColumn)...)
+	}
 	var b bytes.Buffer
-	out, err := codec.NewParquetWriter(&b, checkpointSchema, codec.ParquetOptions{})
+	out, err := codec.NewParquetWriter(&b, schema, codec.ParquetOptions{})
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	rows, err := s.checkpointRows(ctx, out)
+	rows, err := s.checkpointRows(ctx, out, schema)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
@@ -181,13 +243,21 @@ func (s *Snapshot) Checkpoint(ctx context.Context) error {
 }
 
 // checkpointRows writes every action that still counts.
-func (s *Snapshot) checkpointRows(ctx context.Context, out *codec.ParquetWriter) (int64, error) {
-	w := &checkpointWriter{out: out, chunk: chunk.NewChunk(checkpointSchema, chunk.MaxRows)}
+func (s *Snapshot) checkpointRows(ctx context.Context, out *codec.ParquetWriter, schema plan.Type,
+) (int64, error) {
+	w := &checkpointWriter{out: out, schema: schema, chunk: chunk.NewChunk(schema, chunk.MaxRows)}
+	if columnIndex(schema, versionColumn.Name) >= 0 {
+		w.put(versionColumn.Name, []plan.Value{s.Version, nil})
+	}
 	w.put("protocol", s.protocolRow())
 	w.put("metaData", s.metadataRow())
 	for _, app := range sortedKeys(s.txns) {
 		t := s.txns[app]
 		w.put("txn", []plan.Value{t.AppID, t.Version, zeroIsNull(t.LastUpdated)})
+	}
+	for _, name := range sortedKeys(s.domains) {
+		d := s.domains[name]
+		w.put("domainMetadata", []plan.Value{d.Domain, d.Configuration, d.Removed})
 	}
 	newest := int64(0)
 	for _, r := range s.removed {
@@ -200,7 +270,8 @@ func (s *Snapshot) checkpointRows(ctx context.Context, out *codec.ParquetWriter)
 			continue
 		}
 		w.put("remove", []plan.Value{r.Path, zeroIsNull(r.DeletionTimestamp), false, r.ExtendedFileMetadata,
-			mapValue(r.PartitionValues), r.Size, vectorRow(r.DeletionVector)})
+			mapValue(r.PartitionValues), r.Size, vectorRow(r.DeletionVector),
+			numberOrNull(r.BaseRowID), numberOrNull(r.DefaultRowCommitVersion)})
 	}
 	for _, f := range s.Files() {
 		var stats plan.Value
@@ -208,7 +279,8 @@ func (s *Snapshot) checkpointRows(ctx context.Context, out *codec.ParquetWriter)
 			stats = f.Stats
 		}
 		w.put("add", []plan.Value{f.Path, mapValue(f.PartitionValues), f.Size, f.ModificationTime, false,
-			tagValue(f.Tags), vectorRow(f.DeletionVector), stats})
+			tagValue(f.Tags), vectorRow(f.DeletionVector), numberOrNull(f.BaseRowID),
+			numberOrNull(f.DefaultRowCommitVersion), emptyIsNull(f.ClusteringProvider), stats})
 	}
 	if w.err == nil && ctx.Err() != nil {
 		w.err = context.Cause(ctx)
@@ -219,15 +291,16 @@ func (s *Snapshot) checkpointRows(ctx context.Context, out *codec.ParquetWriter)
 
 // checkpointWriter gathers rows of which one struct is set.
 type checkpointWriter struct {
-	out   *codec.ParquetWriter
-	chunk *chunk.Chunk
-	rows  int64
-	err   error
+	out    *codec.ParquetWriter
+	schema plan.Type
+	chunk  *chunk.Chunk
+	rows   int64
+	err    error
 }
 
 func (w *checkpointWriter) put(name string, value []plan.Value) {
-	row := make([]plan.Value, len(checkpointSchema.Fields))
-	row[columnIndex(checkpointSchema, name)] = value
+	row := make([]plan.Value, len(w.schema.Fields))
+	row[columnIndex(w.schema, name)] = value
 	w.chunk.AppendValues(row)
 	w.rows++
 	if w.chunk.Rows == chunk.MaxRows {
@@ -239,7 +312,7 @@ func (w *checkpointWriter) flush() {
 	if w.err == nil && w.chunk.Rows > 0 {
 		w.err = w.out.Append(w.chunk)
 	}
-	w.chunk = chunk.NewChunk(checkpointSchema, chunk.MaxRows)
+	w.chunk = chunk.NewChunk(w.schema, chunk.MaxRows)
 }
 
 func (s *Snapshot) protocolRow() []plan.Value {
@@ -268,6 +341,13 @@ func zeroIsNull(n int64) plan.Value {
 		return nil
 	}
 	return n
+}
+
+func numberOrNull(n *int64) plan.Value {
+	if n == nil {
+		return nil
+	}
+	return *n
 }
 
 func listValue(list []string, present bool) plan.Value {

@@ -200,6 +200,7 @@ func (s *Snapshot) removes(c *Change) []*Remove {
 		out = append(out, &Remove{
 			Path: f.Path, DeletionTimestamp: c.Now.UnixMilli(), DataChange: true, ExtendedFileMetadata: true,
 			PartitionValues: f.PartitionValues, Size: f.Size, DeletionVector: f.DeletionVector,
+			BaseRowID: f.BaseRowID, DefaultRowCommitVersion: f.DefaultRowCommitVersion,
 		})
 	}
 	return out
@@ -208,7 +209,7 @@ func (s *Snapshot) removes(c *Change) []*Remove {
 func (s *Snapshot) partitionKey(f *Add) string {
 	key := ""
 	for _, p := range s.Metadata.PartitionColumns {
-		if v := f.PartitionValues[p]; v != nil {
+		if v := s.PartitionValue(f, p); v != nil {
 			key += strconv.Quote(*v)
 		}
 		key += ","

@@ -72,7 +72,7 @@ func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
 // CheckSame refuses a CREATE TABLE over a table that is there and differs from
 // what the statement says.
 func (s *Snapshot) CheckSame(schema plan.Type, partitions []string, properties map[string]string) error {
-	if !schema.Equal(s.Schema) {
+	if !schema.Equal(Visible(s.Schema)) {
 		return newError(classAnalysis, "DELTA_CREATE_TABLE_SCHEME_MISMATCH",
 			fmt.Sprintf("The Delta table in %s has other columns. Table: %s. Statement: %s.", s.Dir,
 				s.Schema.DDL(), schema.DDL()),

@@ -348,8 +348,12 @@ func TestADamagedLogIsNamed(t *testing.T) {
 			`{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["timeMachine"]}}`+"\n")},
 		{"a reader version that is not known", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace(third,
 			`{"protocol":{"minReaderVersion":4,"minWriterVersion":7}}`+"\n")},
-		{"deletion vectors", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace(third,
-			`{"add":{"path":"x","partitionValues":{},"size":1,"deletionVector":{"storageType":"u","pathOrInlineDv":"y"}}}`+"\n")},
+		{"columns that are mapped and have no names", "DELTA_STATE_RECOVER_ERROR", replace(third, `{"metaData":{"id":"x",`+
+			`"schemaString":"{\"type\":\"struct\",\"fields\":[{\"name\":\"a\",\"type\":\"long\",\"metadata\":{}}]}",`+
+			`"partitionColumns":[],"configuration":{"delta.columnMapping.mode":"name"}}}`+"\n")},
+		{"columns that are mapped in a new way", "DELTA_UNSUPPORTED_FEATURES_FOR_READ", replace(third, `{"metaData":{"id":"x",`+
+			`"schemaString":"{\"type\":\"struct\",\"fields\":[]}",`+
+			`"partitionColumns":[],"configuration":{"delta.columnMapping.mode":"smell"}}}`+"\n")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			table := Table{vfs.NewMemory(), "/t"}

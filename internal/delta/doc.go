@@ -17,6 +17,9 @@
 //	    reading or for writing as the protocol asks.
 //	D5  A log with a gap or a damaged line is refused by name.
 //
+//	D6  A column is found in a data file by the name or id that the table maps it
+//	    to; only readers and writers of files know that name.
+//
 // Not written: deletion vectors, column mapping, change data, the log's
 // clean-up. Files that a failed write left are invisible and stay.
 //

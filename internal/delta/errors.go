@@ -38,7 +38,6 @@ var states = map[string]string{
 	"DELTA_NON_PARTITION_COLUMN_ABSENT":              "KD005",
 	"DELTA_NOT_NULL_CONSTRAINT_VIOLATED":             "23502",
 	"DELTA_MISSING_NOT_NULL_COLUMN_VALUE":            "23502",
-	"DELTA_PATH_DOES_NOT_EXIST":                      "42K03",
 	"DELTA_PATH_EXISTS":                              "42K04",
 	"DELTA_PROTOCOL_CHANGED":                         "2D521",
 	"DELTA_TABLE_ALREADY_EXISTS":                     "42P07",
@@ -66,6 +65,18 @@ func newError(class, condition, msg string, args ...string) *plan.Error {
 // Refused is the error for rows that a table's columns do not allow.
 func Refused(condition, msg string, args ...string) *plan.Error {
 	return newError(classInvariant, condition, msg, args...)
+}
+
+// HistoricalWrite is the error for rows that would be written into an older version
+// of a table, which the options name.
+func HistoricalWrite(o plan.Options) *plan.Error {
+	version, ok := o.Get(plan.VersionAsOf)
+	if !ok {
+		version, _ = o.Get(plan.TimestampAsOf)
+	}
+	return newError(plan.ClassExtendedAnalysis, "DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
+		fmt.Sprintf("Rows go into the newest version of a table, and version %s was named.", version),
+		"historicalVersion", version)
 }
 
 // damaged says which file of the log cannot be read.

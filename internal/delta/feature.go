@@ -16,6 +16,8 @@ var (
 		"columnMapping",
 		"deletionVectors",
 		"timestampNtz",
+		"typeWidening",
+		"typeWidening-preview",
 		"v2Checkpoint",
 		"vacuumProtocolCheck",
 	}
@@ -38,14 +40,6 @@ func (s *Snapshot) checkReadable() error {
 	if unknown := others(p.ReaderFeatures, readableFeatures); len(unknown) > 0 {
 		return s.refuse("READ", unknown)
 	}
-	if mode := s.property("delta.columnMapping.mode", "none"); !strings.EqualFold(mode, "none") {
-		return s.refuse("READ", []string{"columnMapping"})
-	}
-	for _, f := range s.files {
-		if f.DeletionVector != nil {
-			return s.refuse("READ", []string{"deletionVectors"})
-		}
-	}
 	return nil
 }
 
@@ -67,6 +61,9 @@ func (s *Snapshot) checkWritable() error {
 				unknown = append(unknown, feature)
 			}
 		}
+	}
+	if s.Metadata.mapping() != "none" {
+		unknown = append(unknown, "columnMapping")
 	}
 	if s.property("delta.enableRowTracking", "false") == "true" {
 		unknown = append(unknown, "rowTracking")

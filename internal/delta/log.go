@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/uuid"
+
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -50,8 +52,8 @@ type logFile struct {
 	parts      int // 0 for a commit, 1 for a checkpoint in one file
 }
 
-// logFileOf reads names of commits and of classic checkpoints; others are not
-// needed to read the table.
+// logFileOf reads names of commits and of checkpoints, those with an id in their
+// name too; others are not needed to read the table.
 func logFileOf(name string) (logFile, bool) {
 	cells := strings.Split(name, ".")
 	version, err := strconv.ParseInt(cells[0], 10, 64)
@@ -65,6 +67,9 @@ func logFileOf(name string) (logFile, bool) {
 	case len(cells) == 3 && cells[1] == "checkpoint" && cells[2] == "parquet":
 		f.checkpoint, f.part, f.parts = true, 1, 1
 		return f, true
+	case len(cells) == 4 && cells[1] == "checkpoint" && (cells[3] == "parquet" || cells[3] == "json"):
+		f.checkpoint, f.part, f.parts = true, 1, 1
+		return f, uuid.Validate(cells[2]) == nil
 	case len(cells) == 5 && cells[1] == "checkpoint" && cells[4] == "parquet":
 		f.checkpoint = true
 		var errs [2]error
@@ -132,6 +137,9 @@ func wholeCheckpoint(files []logFile) []string {
 		byParts[f.parts] = append(byParts[f.parts], f)
 	}
 	for parts, files := range byParts {
+		if parts == 1 {
+			return []string{files[0].name} // any one of them says it all
+		}
 		if len(files) != parts {
 			continue
 		}

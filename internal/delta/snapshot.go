@@ -23,6 +23,7 @@ type Snapshot struct {
 	files        map[string]*Add
 	removed      map[string]*Remove // files that vacuum may still have to know
 	txns         map[string]*Txn
+	domains      map[string]*DomainMetadata
 	unwritten    error // of the last checkpoint
 }
 
@@ -68,7 +69,8 @@ func (t Table) replay(ctx context.Context, seg segment) (*Snapshot, error) {
 // empty is a table without a version.
 func (t Table) empty() *Snapshot {
 	return &Snapshot{Table: t, Version: -1, checkpointed: -1,
-		files: map[string]*Add{}, removed: map[string]*Remove{}, txns: map[string]*Txn{}}
+		files: map[string]*Add{}, removed: map[string]*Remove{}, txns: map[string]*Txn{},
+		domains: map[string]*DomainMetadata{}}
 }
 
 // next applies the commit after the snapshot's version.
@@ -91,6 +93,10 @@ func (s *Snapshot) apply(actions []readAction) {
 			s.Metadata = *a.Metadata
 		case a.Txn != nil:
 			s.txns[a.Txn.AppID] = a.Txn
+		case a.Domain != nil && a.Domain.Removed:
+			delete(s.domains, a.Domain.Domain)
+		case a.Domain != nil:
+			s.domains[a.Domain.Domain] = a.Domain
 		case a.Add != nil:
 			key := a.Add.DeletionVector.key(a.Add.Path)
 			s.files[key] = a.Add
@@ -122,13 +128,25 @@ func (s *Snapshot) settle() error {
 	if schema.Kind != plan.KindStruct {
 		return damaged(name, "the schema is no struct")
 	}
-	s.Schema = plan.RestoreLengths(schema)
+	if s.Schema, err = s.tableSchema(schema); err != nil {
+		return err
+	}
 	for _, p := range s.Metadata.PartitionColumns {
 		if columnIndex(schema, p) < 0 {
 			return damaged(name, fmt.Sprintf("the partition column %s is not in the schema", p))
 		}
 	}
 	return nil
+}
+
+// tableSchema is the schema of the log with CHAR and VARCHAR, and with the names
+// and ids that columns have in files if the table maps its columns.
+func (s *Snapshot) tableSchema(schema plan.Type) (plan.Type, error) {
+	schema = plan.RestoreLengths(schema)
+	if s.Metadata.mapping() != "none" {
+		return schema, s.checkMapping(schema)
+	}
+	return eachField(schema, func(f plan.Field) plan.Field { return without(f, columnID, physicalMark) }), nil
 }
 
 // Refresh moves the snapshot to the newest version and reports whether it moved.

@@ -132,6 +132,9 @@ func (in *insertion) open(ctx context.Context) error {
 	if in.relation, err = in.scope.relationOf(ctx, in.table, nil); err != nil {
 		return err
 	}
+	if travels(in.relation.Options) {
+		return delta.HistoricalWrite(in.relation.Options)
+	}
 	f, ok := in.scope.format(in.table.Format)
 	if !ok {
 		return noSuchFormat(in.table.Format)

@@ -365,6 +365,8 @@ func TestOlderVersionsOfATable(t *testing.T) {
 		"SELECT count(*) FROM t VERSION AS OF '2'":                  "[2]",
 		"SELECT count(*) FROM delta.`/elsewhere/p` VERSION AS OF 0": "[0]",
 		"SELECT sum(a) FROM delta.`/elsewhere/p`":                   "[11]",
+		"SELECT count(*) FROM delta.`/elsewhere/p@v0`":              "[0]",
+		"SELECT sum(a) FROM delta.`/elsewhere/p@V1`":                "[11]",
 		"SELECT n.a FROM t o JOIN t VERSION AS OF 1 n ON n.a = o.a": "[1]",
 	} {
 		if got := must(t, s, query); len(got) != 1 || got[0] != want {
@@ -373,7 +375,13 @@ func TestOlderVersionsOfATable(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"SELECT * FROM t VERSION AS OF 3":                       "DELTA_VERSION_NOT_FOUND",
-		"SELECT * FROM t VERSION AS OF 'x'":                     "DELTA_ILLEGAL_OPTION",
+		"SELECT * FROM t VERSION AS OF 'x'":                     "DELTA_TIME_TRAVEL_INVALID_BEGIN_VALUE",
+		"SELECT * FROM delta.`/elsewhere/p@v7`":                 "DELTA_VERSION_NOT_FOUND",
+		"SELECT * FROM delta.`/elsewhere/p@v`":                  "PATH_NOT_FOUND",
+		"SELECT * FROM delta.`/elsewhere/p@20200101000000000`":  "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
+		"SELECT * FROM delta.`/elsewhere/p@29990101000000000`":  "DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
+		"SELECT * FROM delta.`/elsewhere/p@v0` VERSION AS OF 0": "DELTA_UNSUPPORTED_TIME_TRAVEL_MULTIPLE_FORMATS",
+		"INSERT INTO delta.`/elsewhere/p@v0` VALUES (1)":        "DELTA_FAILED_SCAN_WITH_HISTORICAL_VERSION",
 		"SELECT * FROM t TIMESTAMP AS OF '1990-01-01'":          "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
 		"SELECT * FROM t TIMESTAMP AS OF '2999-01-01'":          "DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
 		"SELECT * FROM t TIMESTAMP AS OF 'soon'":                "DELTA_TIMESTAMP_INVALID",

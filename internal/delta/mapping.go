@@ -1,0 +1,211 @@
+package delta
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/codec"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Under column mapping a column has a name of its own in data files, and an id.
+// Both stand in its metadata; the fields of structs have them too.
+const (
+	mappingMode  = "delta.columnMapping.mode"
+	maxColumnID  = "delta.columnMapping.maxColumnId"
+	columnID     = "delta.columnMapping.id"
+	physicalMark = "delta.columnMapping.physicalName"
+)
+
+// hiddenMarks are what Delta keeps in the metadata of columns and shows to no
+// reader.
+var hiddenMarks = []string{
+	columnID, physicalMark, "delta.columnMapping.nested.ids", codec.FieldIDMark, generationMark,
+	"delta.invariants", "delta.typeChanges", identityStart, identityStep, identityHigh, identityExplicit,
+}
+
+const (
+	generationMark   = "delta.generationExpression"
+	identityStart    = "delta.identity.start"
+	identityStep     = "delta.identity.step"
+	identityHigh     = "delta.identity.highWaterMark"
+	identityExplicit = "delta.identity.allowExplicitInsert"
+)
+
+// marks are the entries of a column's metadata.
+type marks map[string]json.RawMessage
+
+func marksOf(f plan.Field) marks {
+	m := marks{}
+	if f.Metadata != "" && json.Unmarshal([]byte(f.Metadata), &m) != nil {
+		return marks{}
+	}
+	return m
+}
+
+// text is an entry that is a string, "" when there is none.
+func (m marks) text(key string) string {
+	var s string
+	if json.Unmarshal(m[key], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// number is an entry that is a whole number.
+func (m marks) number(key string) (int64, bool) {
+	var n int64
+	raw, ok := m[key]
+	return n, ok && json.Unmarshal(raw, &n) == nil
+}
+
+// set puts an entry in; the value is a string, a number or a truth value.
+func (m marks) set(key string, value plan.Value) {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	m[key] = raw
+}
+
+// on is the field with these entries.
+func (m marks) on(f plan.Field) plan.Field {
+	f.Metadata = ""
+	if len(m) == 0 {
+		return f
+	}
+	parts := make([]string, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, plan.JSONText(key)+":"+string(m[key]))
+	}
+	f.Metadata = "{" + strings.Join(parts, ",") + "}"
+	return f
+}
+
+// eachField is a type with every field of it, those of structs in it too,
+// replaced by what change makes of it.
+func eachField(t plan.Type, change func(plan.Field) plan.Field) plan.Type {
+	switch t.Kind {
+	case plan.KindArray:
+		return plan.Array(eachField(*t.Elem, change), t.ContainsNull)
+	case plan.KindMap:
+		return plan.Map(eachField(*t.Key, change), eachField(*t.Elem, change), t.ContainsNull)
+	case plan.KindStruct:
+		fields := make([]plan.Field, len(t.Fields))
+		for i, f := range t.Fields {
+			f = change(f)
+			f.Type = eachField(f.Type, change)
+			fields[i] = f
+		}
+		return plan.Struct(fields...)
+	}
+	return t
+}
+
+// without is the field without some entries of its metadata.
+func without(f plan.Field, keys ...string) plan.Field {
+	if f.Metadata == "" {
+		return f
+	}
+	m := marksOf(f)
+	before := len(m)
+	for _, key := range keys {
+		delete(m, key)
+	}
+	if len(m) == before {
+		return f
+	}
+	return m.on(f)
+}
+
+// Visible is a table's schema as its readers see it: without what Delta keeps for
+// itself in the metadata of columns.
+func Visible(schema plan.Type) plan.Type {
+	return eachField(schema, func(f plan.Field) plan.Field { return without(f, hiddenMarks...) })
+}
+
+// physicalName is what a column is called in data files and in the log.
+func physicalName(f plan.Field) string {
+	if f.Metadata == "" || !strings.Contains(f.Metadata, physicalMark) {
+		return f.Name
+	}
+	if name := marksOf(f).text(physicalMark); name != "" {
+		return name
+	}
+	return f.Name
+}
+
+// physical is a type as it stands in data files: names of their own and, as Spark
+// has it, ids in the metadata.
+func physical(t plan.Type) plan.Type {
+	return eachField(t, func(f plan.Field) plan.Field {
+		m, name := marksOf(f), physicalName(f)
+		id, ok := m.number(columnID)
+		f.Name, f.Metadata = name, ""
+		if ok {
+			kept := marks{}
+			kept.set(codec.FieldIDMark, id)
+			f = kept.on(f)
+		}
+		return f
+	})
+}
+
+// mapped is the table's way of finding columns in files: none, name or id.
+func (m *Metadata) mapping() string {
+	mode := strings.ToLower(m.Configuration[mappingMode])
+	if mode == "" {
+		return "none"
+	}
+	return mode
+}
+
+// checkMapping refuses modes that there are not, and columns without the marks
+// that the mode rests on.
+func (s *Snapshot) checkMapping(schema plan.Type) error {
+	mode := s.Metadata.mapping()
+	if mode != "name" && mode != "id" {
+		return s.refuse("READ", []string{"columnMapping mode " + mode})
+	}
+	var lacking string
+	eachField(schema, func(f plan.Field) plan.Field {
+		m := marksOf(f)
+		if _, ok := m.number(columnID); !ok || m.text(physicalMark) == "" {
+			lacking = f.Name
+		}
+		return f
+	})
+	if lacking != "" {
+		return damaged(s.logPath(commitName(s.Version)),
+			fmt.Sprintf("the column %s has no physical name or id, though columns are mapped by %s", lacking, mode))
+	}
+	return nil
+}
+
+// relabel is a column under the type that the table gives it; the memory is the
+// same.
+func relabel(v *chunk.Vector, t plan.Type) *chunk.Vector {
+	kinds := []plan.Type{}
+	switch t.Kind {
+	case plan.KindStruct:
+		for _, f := range t.Fields {
+			kinds = append(kinds, f.Type)
+		}
+	case plan.KindArray:
+		kinds = []plan.Type{*t.Elem}
+	case plan.KindMap:
+		kinds = []plan.Type{*t.Key, *t.Elem}
+	default:
+		return v
+	}
+	n := *v
+	n.Type, n.Kids = t, make([]*chunk.Vector, len(kinds))
+	for i, kind := range kinds {
+		n.Kids[i] = relabel(v.Kids[i], kind)
+	}
+	return &n
+}
