@@ -93,6 +93,7 @@ func conformSource(t *testing.T, c sourceCase) {
 	t.Helper()
 	t.Run("replay", c.replay)
 	t.Run("pinned", c.pinned)
+	t.Run("gauge", c.gauge)
 	if !c.unlimited {
 		t.Run("limits", c.limits)
 	}
@@ -171,6 +172,52 @@ func (c sourceCase) pinned(t *testing.T) {
 	must(t, whole.Close())
 }
 
+// gauge asks what waits before and behind each batch.
+func (c sourceCase) gauge(t *testing.T) {
+	source := c.open("gauge", false)
+	gauged, ok := source.(Gauged)
+	if !ok {
+		must(t, source.Close())
+		return
+	}
+	g := gauged.Gauge()
+	ask := func(committed Offset) Backlog {
+		t.Helper()
+		b, err := g.Backlog(t.Context(), committed)
+		must(t, err)
+		return b
+	}
+	at := latest(t, source, "", Limit{})
+	for range source.Read(t.Context(), "", at) {
+	}
+	first := ask(at)
+	read := 0.0
+	for n := range 6 {
+		b := ask(at)
+		if waits := b.Rows + b.Files; waits > 0 || !b.Oldest.IsZero() {
+			t.Fatalf("behind %s waits %+v, and nothing came", at, b)
+		}
+		c.step(c.steps + 10 + n)
+		b = ask(at)
+		to := latest(t, source, at, Limit{})
+		if to == at {
+			continue
+		}
+		// Taken, but not committed: it waits still.
+		testkit.Diff(t, "backlog of an admitted batch", fmt.Sprint(ask(at)), fmt.Sprint(b))
+		rows := float64(len(rowsOf(t, source.Read(t.Context(), at, to))))
+		read += rows
+		if b.Rows == b.Rows && b.Rows != rows || b.Rows != b.Rows && !(b.Files > 0 && b.Bytes > 0) {
+			t.Errorf("behind %s waits %+v, and the batch has %v rows", at, b, rows)
+		}
+		at = to
+	}
+	if b := ask(at); b.ReadRows == b.ReadRows && b.ReadRows-first.ReadRows != read {
+		t.Errorf("read %v of %v rows", b.ReadRows-first.ReadRows, read)
+	}
+	must(t, source.Close())
+}
+
 // limits takes everything in the smallest batches, then in one.
 func (c sourceCase) limits(t *testing.T) {
 	whole := c.open("at once", false)
@@ -182,7 +229,13 @@ func (c sourceCase) limits(t *testing.T) {
 	if n := len(rowsOf(t, limited.Read(t.Context(), "", first))); n >= len(all) {
 		t.Errorf("the first of limited batches has %d of %d rows", n, len(all))
 	}
+	if l, ok := limited.(Limited); ok && !l.Limited() {
+		t.Error("the first batch was limited, and the source does not say so")
+	}
 	rows, _ := followed(t, limited, "", Limit{})
+	if l, ok := limited.(Limited); ok && l.Limited() {
+		t.Error("everything is read, and the source says that a limit holds rows back")
+	}
 	testkit.Diff(t, "rows of limited batches", rows, all)
 	must(t, limited.Close())
 

@@ -143,6 +143,12 @@ type Keeper interface {
 	KeepIn(place Place) error
 }
 
+// Limited is a source of which a batch may take only a part, by its options: Limited
+// tells whether the last Latest left something for later batches.
+type Limited interface {
+	Limited() bool
+}
+
 // Waiter is a source that may have to wait for something outside, such as a
 // broker. waiting is told why, from any goroutine, each time it tries again.
 type Waiter interface {

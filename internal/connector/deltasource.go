@@ -36,6 +36,7 @@ type deltaSource struct {
 	initial *delta.Snapshot // the version that begin is of, nil when it is none
 
 	commits map[int64]*deltaCommit // that were read and are ahead
+	limited bool                   // the last batch left files for later ones
 }
 
 // deltaCommit is a commit with its files that are read.
@@ -454,6 +455,7 @@ func (d *deltaSource) Latest(ctx context.Context, start Offset, limit Limit) (Of
 	to, files, bytes := at, int64(0), int64(0)
 	err = d.walk(ctx, at, func(f deltaFile) bool {
 		full := !limit.All && (files >= d.options.files || d.options.bytes > 0 && bytes >= d.options.bytes)
+		d.limited = f.add != nil && full
 		if f.add != nil && full || limit.End != "" && end.before(f.behind) {
 			return false
 		}
@@ -468,6 +470,9 @@ func (d *deltaSource) Latest(ctx context.Context, start Offset, limit Limit) (Of
 	}
 	return to.text(), nil
 }
+
+// Limited tells whether maxFilesPerTrigger or maxBytesPerTrigger kept files back.
+func (d *deltaSource) Limited() bool { return d.limited }
 
 // Pin is behind the newest version, or behind the beginning of the table when the
 // query has read nothing yet.

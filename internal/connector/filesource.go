@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -27,9 +28,11 @@ type fileSource struct {
 	log    *compactLog
 	usual  int64 // the interval of the log's compactions when it has none
 	seen   seenFiles
+	gauge  *fileGauge // nil until somebody asks for it
 
 	// unread is what an earlier listing found and no batch took.
-	unread []dataFile
+	unread  []dataFile
+	limited bool // the last batch left files for later ones
 	// pinned is the listing that AvailableNow keeps to.
 	pinned   []dataFile
 	isPinned bool
@@ -158,7 +161,7 @@ func (k *fileKind) openSource(_ context.Context, env *Env, s *plan.Scan, log Pla
 
 // remember fills the set of seen files from the log.
 func (f *fileSource) remember() error {
-	f.seen = seenFiles{maxAgeMs: f.maxAgeMs, times: map[string]int64{}}
+	f.seen.maxAgeMs, f.seen.times = f.maxAgeMs, map[string]int64{}
 	lines, err := f.log.all(f.usual)
 	if err != nil {
 		return err
@@ -313,6 +316,7 @@ func (f *fileSource) admit(files []dataFile, limit Limit) []dataFile {
 		take, left = f.withinBytes(files)
 	}
 	rest := files[take:]
+	f.limited = len(rest) > 0
 	switch {
 	case len(rest) == 0:
 	case f.isPinned:
@@ -324,6 +328,9 @@ func (f *fileSource) admit(files []dataFile, limit Limit) []dataFile {
 	}
 	return files[:take]
 }
+
+// Limited tells whether maxFilesPerTrigger or maxBytesPerTrigger kept files back.
+func (f *fileSource) Limited() bool { return f.limited }
 
 // withinBytes is how many files a batch takes by size, at least one, and how
 // many bytes the others have.
@@ -354,6 +361,9 @@ func (f *fileSource) record(batch []dataFile) error {
 	}
 	if err != nil {
 		return err
+	}
+	if f.gauge != nil {
+		f.gauge.admitted(id, batch)
 	}
 	for _, d := range batch {
 		f.seen.add(f.key(d.uri()), d.mtime)
@@ -553,6 +563,7 @@ func (f *fileSource) Close() error { return nil }
 
 // seenFiles are the files that batches had, as long as they may come up again.
 type seenFiles struct {
+	mu       sync.Mutex // the gauge asks too
 	maxAgeMs int64
 	times    map[string]int64
 	newest   int64
@@ -560,17 +571,23 @@ type seenFiles struct {
 }
 
 func (s *seenFiles) add(key string, mtime int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.times[key] = mtime
 	s.newest = max(s.newest, mtime)
 }
 
 func (s *seenFiles) isNew(key string, mtime int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_, seen := s.times[key]
 	return mtime >= s.purged && !seen
 }
 
 // purge forgets files that are too old, measured by the newest.
 func (s *seenFiles) purge() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	oldest := s.newest - s.maxAgeMs
 	if oldest == s.purged {
 		return

@@ -38,6 +38,7 @@ type kafkaSource struct {
 	main    *kafkaView
 	initial kafka.Offsets // where the query began; nil until it is known
 	latest  kafka.Offsets // as of the last trigger; nil before the first
+	limited bool          // the last batch did not reach latest
 	batchAt time.Time     // when a batch was let through last
 
 	mu    sync.Mutex          // guards what follows while views are read, several at once
@@ -147,6 +148,7 @@ func (k *kafkaSource) Latest(ctx context.Context, start Offset, limit Limit) (Of
 	if err != nil {
 		return "", err
 	}
+	k.limited = !maps.Equal(end, k.latest)
 	if len(end) == 0 || start != "" && maps.Equal(end, from) {
 		return start, nil
 	}
@@ -181,6 +183,9 @@ func (k *kafkaSource) admit(ctx context.Context, from kafka.Offsets, limit Limit
 	}
 	return shareLimit(*k.settings.maxOffsets, from, first, k.latest), nil
 }
+
+// Limited tells whether maxOffsetsPerTrigger kept records back.
+func (k *kafkaSource) Limited() bool { return k.limited }
 
 // ReportLatest is where the topics ended at the last trigger.
 func (k *kafkaSource) ReportLatest(context.Context) (Offset, error) {

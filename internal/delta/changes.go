@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -124,6 +125,15 @@ func VersionNotFound(version, first, last int64) *plan.Error {
 			version, first, last),
 		"userVersion", strconv.FormatInt(version, 10), "earliest", strconv.FormatInt(first, 10),
 		"latest", strconv.FormatInt(last, 10))
+}
+
+// CommittedAt is when a version was committed, by the file of its commit.
+func (t Table) CommittedAt(version int64) (time.Time, error) {
+	info, err := t.FS.Stat(t.logPath(commitName(version)))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read log: %w", err)
+	}
+	return info.ModTime, nil
 }
 
 // Times are when the versions from first on were committed, in milliseconds since

@@ -32,6 +32,6 @@
 // Clock: every instant is passed in. Timers serve TakeLimit and HoldLimit.
 //
 // Goroutines: none that live on; the timer that ends a hold is stopped by
-// Announce. Locks: Query.mu, then Bus.mu, then Subscription.mu; none is held
+// Announce. Locks: watched.mu, then past.mu; Query.mu, then Bus.mu, then Subscription.mu; none is held
 // while something waits. Registry.mu is never held together with Query.mu.
 package monitor

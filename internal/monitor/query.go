@@ -3,6 +3,8 @@ package monitor
 import (
 	"sync"
 	"time"
+
+	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
 // HoldLimit is how long events of a run may be held back while the client has
@@ -45,6 +47,9 @@ type Run struct {
 	IdleEvery time.Duration // between idle entries; default 10 s
 	Recent    int           // numRecentProgressUpdates; default 100, which keeps 99
 
+	// Health is what judging the query needs to know of its program.
+	Health health.Config
+
 	// Hold keeps events back until Announce, HoldLimit at most, so that the
 	// client hears of the start before it hears of the first batch.
 	Hold bool
@@ -73,6 +78,8 @@ type Query struct {
 	held       []Event
 	holding    chan struct{} // closed when the hold ends; nil without one
 	holdExpiry *time.Timer
+
+	watched watched
 }
 
 func newQuery(r Run, bus *Bus, end func(*Query)) *Query {
@@ -285,6 +292,7 @@ func (q *Query) Terminate(at time.Time, f *Failure) {
 	holding := q.holding
 	q.mu.Unlock()
 
+	q.finish(at, f)
 	q.end(q)
 	if holding != nil {
 		<-holding

@@ -20,6 +20,7 @@ func NewRegistry() *Registry { return &Registry{} }
 // every later event of the run.
 func (r *Registry) Start(run Run, bus *Bus) *Query {
 	q := newQuery(run, bus, r.retire)
+	q.follow(r.Find(run.ID))
 	r.mu.Lock()
 	r.runs = append(r.runs, q)
 	r.mu.Unlock()

@@ -89,6 +89,9 @@ func weirConfs() []*confDef {
 		key: queryMemoryKey, kind: kindSQL, typ: "bytes in BYTE", flags: "mp", get: noValue, def: noValue,
 		check: "range:1048576..",
 	}, {
+		key: "weir.query.freshnessObjective", kind: kindSQL, typ: "time in MILLISECONDS", flags: "mp", get: noValue,
+		def: noValue,
+	}, {
 		key: serverMemoryKey, kind: kindSQL, typ: "bytes in BYTE", flags: "sp", get: noValue, def: noValue,
 		check: "range:1048576..",
 	}}

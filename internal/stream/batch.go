@@ -12,6 +12,7 @@ import (
 	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -154,6 +155,7 @@ func (r *run) trigger(ctx context.Context, started time.Time) (outcome, error) {
 		return out, err
 	}
 	out.ran = true
+	r.record.Begin(r.batch, started)
 	r.status.IsDataAvailable = !at.noData
 	if at.noData {
 		r.show("No new data but cleaning up state")
@@ -166,6 +168,7 @@ func (r *run) trigger(ctx context.Context, started time.Time) (outcome, error) {
 	}
 	r.manager.crash(StepProgress)
 	r.report(started, at, wrote, &spent)
+	r.gauges.settle(r.inputs)
 	r.inputs.settle()
 	r.tellSources(ctx)
 	r.another = r.wantsAnother(at.watermarkMs)
@@ -205,6 +208,7 @@ func (r *run) tellSources(ctx context.Context) {
 // idleTrigger ends a trigger that found nothing to do.
 func (r *run) idleTrigger(started time.Time, spent *monitor.Durations) {
 	r.status.IsDataAvailable = false
+	r.record.Quiet(started)
 	if !r.config.Trigger.gridded() {
 		r.show("Waiting for data to arrive")
 	}
@@ -342,12 +346,14 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 	r.observed = nil
 	spent.Add(monitor.GetBatch, 0)
 	began := time.Now()
+	r.record.Flight().Enter(health.QueryPlanning)
 	if err := r.plan(ctx, at); err != nil {
 		return 0, err
 	}
 	spent.Add(monitor.QueryPlanning, time.Since(began))
 
 	began = time.Now()
+	r.record.Flight().Enter(health.Compute)
 	wrote, err := r.addBatch(ctx, at)
 	spent.Add(monitor.AddBatch, time.Since(began))
 	if err != nil {
@@ -360,6 +366,7 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 	r.manager.crash(StepSinkDone)
 
 	began = time.Now()
+	r.record.Flight().Enter(health.LogCommit)
 	delays := make([]int64, len(r.marks))
 	for i, w := range r.marks {
 		delays[i] = w.DelayMs

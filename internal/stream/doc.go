@@ -33,9 +33,13 @@
 // Goroutines: one for each active query, ended by Stop, StopAll, the trigger or
 // a failure; Query.Done is closed when it is gone. A second one removes old log
 // files while a batch runs; the first waits for it before the next offsets/N.
+// While queries are active, the manager's sampler looks at them once a second and asks
+// their sources what waits in them, at most sampledAtOnce at a time, each for at most
+// gaugeLimit; it ends with the last query, and no batch or stop waits for it.
 // Go's scheduler is the pool that queries share: one that waits for its trigger,
 // its sink or Python holds no thread and delays nobody. What does hold threads,
-// syncing files, is bounded for the whole server by vfs.Local. Locks: Manager.mu
-// and Query.mu, held for field access only, never together. Bounds: a query keeps
+// syncing files, is bounded for the whole server by vfs.Local. Locks: Manager.mu,
+// Query.mu and gauges.mu, held for field access only, never together; gauges.asking
+// while sources are asked. Bounds: a query keeps
 // one batch in flight, and the logs keep minBatchesToRetain batches.
 package stream

@@ -151,6 +151,7 @@ func (r *run) close() {
 	if err := r.memory.close(); err != nil {
 		r.log.Warn("the state was not closed", "err", err)
 	}
+	r.gauges.close()
 	for _, in := range r.inputs.list {
 		if in.source == nil {
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -42,6 +43,8 @@ type feed struct {
 	// cols picks the scan's columns from the view's; nil takes all.
 	cols []int
 	most int64 // rows of a partition that the scan wants; 0 is all
+	// flight is told of the rows that are read.
+	flight *monitor.Flight
 }
 
 // findInputs lists the sources of a plan.
@@ -236,6 +239,7 @@ func (f *feed) rows(ctx context.Context, first func()) chunk.Rows {
 				taken[c.Part] += int64(c.Rows)
 			}
 			f.from.rows.Add(int64(c.Rows))
+			f.flight.Read(int64(c.Rows))
 			first()
 			if !yield(f.pick(c), nil) {
 				return

@@ -22,10 +22,13 @@ type Manager struct {
 	log      *slog.Logger
 	crash    func(step string)
 
-	mu     sync.Mutex
-	active map[string]*Query  // by query id
-	names  map[queryName]bool // of active and starting queries
-	closed bool
+	mu       sync.Mutex
+	active   map[string]*Query  // by query id
+	sampling bool               // the sampler runs
+	names    map[queryName]bool // of active and starting queries
+	closed   bool
+
+	left chan struct{} // holds a token when the last active query may have ended
 }
 
 // queryName is a name, which is unique among the active queries of a session.
@@ -35,7 +38,7 @@ type queryName struct{ session, name string }
 func NewManager(reg *monitor.Registry, o Options) *Manager {
 	m := &Manager{
 		registry: reg, log: o.Log, crash: o.Crash,
-		active: map[string]*Query{}, names: map[queryName]bool{},
+		active: map[string]*Query{}, names: map[queryName]bool{}, left: make(chan struct{}, 1),
 	}
 	if m.log == nil {
 		m.log = slog.Default()
@@ -72,6 +75,7 @@ func (m *Manager) Start(ctx context.Context, c Config) (*Query, error) {
 		return nil, err
 	}
 	q.begin()
+	m.startSampling()
 	go q.run(running)
 	return q, nil
 }
@@ -181,12 +185,27 @@ func (m *Manager) tryEnter(q *Query) (old *Query, err error) {
 	return old, nil
 }
 
+func (m *Manager) startSampling() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.sampling {
+		m.sampling = true
+		go m.sample()
+	}
+}
+
 // leave is told that a run has ended.
 func (m *Manager) leave(q *Query) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.active, q.id)
 	delete(m.names, queryName{q.config.SessionID, q.config.Name})
+	if len(m.active) == 0 {
+		select {
+		case m.left <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // Active lists the active queries, in no order.

@@ -35,6 +35,9 @@ func (r *run) open(ctx context.Context) error {
 	r.pinned = r.config.Trigger.Kind == plan.AvailableNow && r.canPin()
 	r.active = true
 	r.record.Activate(r.inputs.descriptions(), r.sink.Describe())
+	for _, f := range r.inputs.feeds {
+		f.flight = r.record.Flight()
+	}
 	from, refused := resume(facts, r.inputs.names())
 	if refused != nil {
 		return refused
@@ -45,6 +48,7 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.startFrom(from); err != nil {
 		return err
 	}
+	r.gauges.open(r.inputs)
 	r.log.Info("query runs", "batch", r.batch, "replay", from.replay)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -24,6 +25,7 @@ type Query struct {
 	sink      connector.Sink
 	record    *monitor.Query
 	log       *slog.Logger
+	gauges    gauges
 
 	interrupt context.CancelFunc
 	done      chan struct{} // closed when the goroutine is gone
@@ -71,8 +73,24 @@ func (q *Query) begin() {
 	q.record = q.manager.registry.Start(monitor.Run{
 		ID: q.id, RunID: q.runID, Name: q.config.Name, SessionID: q.config.SessionID,
 		JobTags: q.config.JobTags, StartedAt: time.Now(), Hold: q.config.Hold,
-		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent,
+		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
 	}, bus)
+}
+
+// healthConfig is what judging the query needs to know of its program.
+func (q *Query) healthConfig() health.Config {
+	t := q.config.Trigger
+	c := health.Config{
+		Bounded:   t.Kind == plan.Once || t.Kind == plan.AvailableNow,
+		Objective: q.settings.objective, CapName: capName(findInputs(q.config.Plan)),
+	}
+	if t.gridded() {
+		c.TriggerEvery = t.Every
+	}
+	for _, w := range watermarks(q.config.Plan) {
+		c.WatermarkDelay = max(c.WatermarkDelay, time.Duration(w.DelayMs)*time.Millisecond)
+	}
+	return c
 }
 
 // halt interrupts the run.

@@ -13,13 +13,27 @@ import (
 func (r *run) report(started time.Time, at *fixed, wrote int64, spent *monitor.Durations) {
 	ended := time.Now()
 	spent.Add(monitor.TriggerExecution, ended.Sub(started))
-	r.record.Record(&monitor.Progress{
+	p := &monitor.Progress{
 		BatchID:   r.batch,
 		Durations: *spent,
 		EventTime: r.eventTime(at), StateOperators: r.stateOperators(), Sources: r.sources(),
 		Sink:     monitor.Sink{Description: r.sink.Describe(), NumOutputRows: wrote},
 		Observed: r.observed,
-	}, monitor.Trigger{Start: started, End: ended})
+	}
+	r.record.Record(p, monitor.Trigger{Start: started, End: ended})
+	b := monitor.BatchOf(p, started, ended)
+	b.NoData, b.Capped = at.noData, r.capped()
+	r.record.Committed(b)
+}
+
+// capped tells whether a limit kept rows of a source for later batches.
+func (r *run) capped() bool {
+	for _, in := range r.inputs.list {
+		if source, ok := in.source.(connector.Limited); ok && source.Limited() {
+			return true
+		}
+	}
+	return false
 }
 
 // reportIdle records a trigger that found nothing to do, if that is due.

@@ -20,7 +20,12 @@ type settings struct {
 	verify bool
 	// noData allows batches without new data, which close windows.
 	noData bool
+	// objective is how old the oldest unread row may get; 0: nobody said.
+	objective time.Duration
 }
+
+// objectiveKey is weir's own: how fresh a query has to be.
+const objectiveKey = "weir.query.freshnessObjective"
 
 const streamingPrefix = "spark.sql.streaming."
 
@@ -34,6 +39,7 @@ func readSettings(conf func(key string) string) settings {
 		recent:     int(wholeNumber(get("numRecentProgressUpdates"), 100)),
 		replace:    get("stopActiveRunOnRestart") != "false",
 		noData:     get("noDataMicroBatches.enabled") != "false",
+		objective:  javaMillis(strings.TrimSpace(conf(objectiveKey)), 0),
 		verify:     get("checkpoint.verifyMetadataExists.enabled") != "false",
 	}
 }

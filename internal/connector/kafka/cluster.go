@@ -175,6 +175,19 @@ func (c *Cluster) ListAll(ctx context.Context, of []Partition, place int64) (Off
 	return c.List(ctx, places)
 }
 
+// Peek is ListAll asked once: an outage is an error.
+func (c *Cluster) Peek(ctx context.Context, of []Partition, place int64) (Offsets, error) {
+	places := make(Offsets, len(of))
+	for _, p := range of {
+		places[p] = place
+	}
+	found, err := c.list(ctx, places)
+	if err != nil {
+		return nil, fmt.Errorf("list offsets: %w", err)
+	}
+	return found, nil
+}
+
 func (c *Cluster) list(ctx context.Context, places Offsets) (Offsets, error) {
 	req := kmsg.NewPtrListOffsetsRequest()
 	req.ReplicaID = -1

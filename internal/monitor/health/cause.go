@@ -50,7 +50,7 @@ func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
 		name = "the read limit"
 	}
 	why = fmt.Sprintf("Every recent batch took exactly its cap of %s rows, which is %s rows/s,"+
-		" while %s rows/s arrive.", Figure(s.CapRows), Figure(s.ProcessedPerSecond), Figure(s.ArrivalPerSecond))
+		" while %s rows/s arrive.", Figure(s.CapRows), Figure(s.ProcessedPerSecond), Figure(s.ArrivalRowsPerSecond))
 	todo = fmt.Sprintf("Raise %s and restart.", name)
 	if s.Busy < idleShare {
 		why = fmt.Sprintf("%s The engine is not the limit: it is busy %s of the time.", why, Percent(s.Busy))
@@ -141,7 +141,7 @@ func surgeRule(w *Watch, s *Signals, since time.Time) (reason, why, todo string)
 	rise := Percent(s.ArrivalPerSecond/usual.arrived - 1)
 	return "Arrivals rose " + rise,
 		fmt.Sprintf("%s rows/s arrive instead of %s; a row costs what it did.",
-			Figure(s.ArrivalPerSecond), Figure(usual.arrived)), ""
+			Figure(s.ArrivalRowsPerSecond), Figure(usual.arrived*w.rowsPerUnit())), ""
 }
 
 // skewed is the factor of the slowest partition over the median that is skew.

@@ -17,18 +17,21 @@ const (
 // Signals are the numbers about a query at one instant. Unknown ones are NaN (H1).
 type Signals struct {
 	At   time.Time
-	Unit string // of the rates: rows, bytes, files, or "" when nothing is known
+	Unit string // in which sources are measured: rows, bytes, files, or "" when nothing is known
 
-	ArrivalPerSecond   float64
-	ProcessedPerSecond float64
-	Backlog            Amount
-	BacklogSeconds     float64
-	BacklogBy          Estimate
+	ArrivalPerSecond float64 // in the unit
+	// ArrivalRowsPerSecond and Backlog.Rows are estimated by the rows read so far where
+	// the unit is another.
+	ArrivalRowsPerSecond float64
+	ProcessedPerSecond   float64 // rows
+	Backlog              Amount
+	BacklogSeconds       float64
+	BacklogBy            Estimate
 	// Growth is how fast the backlog grows, as a share of what arrives: 0.17 is
 	// short by 17 %. growthNow is the same over the fast window.
 	Growth    float64
 	growthNow float64
-	// arrivalNow is the arrival rate over the fast window.
+	// arrivalNow is the arrival rate over the fast window, in rows.
 	arrivalNow float64
 
 	// DrainPerSecond is how fast a backlog is worked off: known only while there is one.
@@ -63,12 +66,17 @@ func (w *Watch) Signals(now time.Time) Signals {
 	}
 	window := w.window()
 	s.ArrivalPerSecond = perSecond(w.arrived.within(now, window))
+	perUnit := w.rowsPerUnit()
+	s.ArrivalRowsPerSecond = s.ArrivalPerSecond * perUnit
+	if !Known(s.Backlog.Rows) {
+		s.Backlog.Rows = w.waits() * perUnit
+	}
 	s.ProcessedPerSecond = w.processed(now, window)
 	s.BacklogSeconds, s.BacklogBy = w.lag(now, s.ArrivalPerSecond)
 	s.Growth = w.growth(now, window, s.ArrivalPerSecond)
 	fast := max(fastWindow, 4*w.gap())
 	s.growthNow = w.growth(now, fast, s.ArrivalPerSecond)
-	s.arrivalNow = perSecond(w.arrived.within(now, fast))
+	s.arrivalNow = perSecond(w.arrived.within(now, fast)) * perUnit
 	w.durations(&s)
 	w.drain(&s)
 	w.freshness(&s, now)
@@ -80,6 +88,14 @@ func (w *Watch) Signals(now time.Time) Signals {
 		}
 	}
 	return s
+}
+
+// rowsPerUnit is how many rows there were in what the watch measures.
+func (w *Watch) rowsPerUnit() float64 {
+	if w.unit == rows {
+		return 1
+	}
+	return w.readRows / positive(w.read)
 }
 
 // unread is what waits in all sources together.
@@ -240,12 +256,12 @@ func (w *Watch) drain(s *Signals) {
 	}
 	// Of a query that keeps up this would only be what arrives.
 	late := s.BacklogSeconds > w.leastLag().Seconds()/2
-	if len(rates) < 3 || !capped && !late || w.unit != rows {
+	if len(rates) < 3 || !capped && !late {
 		return
 	}
 	s.DrainPerSecond = median(rates)
 	low, high := quantile(rates, 0.25)-s.arrivalNow, quantile(rates, 0.75)-s.arrivalNow
-	waits := w.waits()
+	waits := s.Backlog.Rows
 	if s.DrainPerSecond > s.arrivalNow && late && waits > 0 {
 		s.CatchUpLow = waits / high
 		s.CatchUpHigh = waits / positive(low)

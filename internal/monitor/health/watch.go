@@ -1,10 +1,15 @@
 package health
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// keptBatches is how many batches a Watch remembers.
-	keptBatches = 256
+	keptBatches = 128
+	// endedBatches is how many of them when the run is over.
+	endedBatches = 32
 	// leastWindow is the shortest time over which rates and trends are taken.
 	leastWindow = 120 * time.Second
 	// fastWindow is the one that a verdict of lag is left by.
@@ -133,19 +138,20 @@ type InFlight struct {
 
 // A Watch follows one query.
 type Watch struct {
-	config  Config
-	begun   time.Time // of the run
-	seen    time.Time // the newest reading
-	now     time.Time // the newest instant of all
-	unit    unit
-	arrived series    // in the unit, over the window
-	history series    // the same over historySpan
-	backlog series    // in the unit
-	state   series    // its bytes
-	begins  series    // the backlog when batches began: it has no teeth
-	read    float64   // committed, in the unit
-	reading Reading   // the newest
-	first   time.Time // of the first reading since rates began anew
+	config   Config
+	begun    time.Time // of the run
+	seen     time.Time // the newest reading
+	now      time.Time // the newest instant of all
+	unit     unit
+	arrived  series    // in the unit, over the window
+	history  series    // the same over historySpan
+	backlog  series    // in the unit
+	state    series    // its bytes
+	begins   series    // the backlog when batches began: it has no teeth
+	read     float64   // committed, in the unit
+	readRows float64   // the same in rows
+	reading  Reading   // the newest
+	first    time.Time // of the first reading since rates began anew
 
 	batches  []Batch // the newest, oldest first, those without data left out
 	commitAt time.Time
@@ -267,7 +273,7 @@ func (w *Watch) Observe(r Reading) {
 	if n := len(w.arrived.points); n > 0 && arrived < w.arrived.points[n-1].value*(1-1e-9) {
 		w.anew(r.At)
 	}
-	w.read = u.of(read)
+	w.read, w.readRows = u.of(read), read.Rows
 	w.arrived.span, w.backlog.span, w.begins.span = w.window(), w.window(), w.window()
 	w.arrived.add(r.At, arrived)
 	w.history.add(r.At, arrived)
@@ -352,9 +358,16 @@ func (w *Watch) Quiet(at time.Time) {
 func (w *Watch) End(at time.Time, failure string) {
 	w.told(at)
 	w.running = nil
+	w.batches = slices.Clone(w.recent(endedBatches))
 	w.ended, w.failure = Stopped, failure
 	if failure != "" {
 		w.ended = Failed
 	}
 	w.verdict.enter(w.ended, at)
 }
+
+// Batches are the newest batches with data, oldest first.
+func (w *Watch) Batches() []Batch { return slices.Clone(w.batches) }
+
+// Reading is where the sources stood when Observe was told last.
+func (w *Watch) Reading() Reading { return w.reading }

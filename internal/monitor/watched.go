@@ -1,0 +1,235 @@
+package monitor
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weir-dev/weir/internal/monitor/health"
+)
+
+// restartedWithin is how soon after a failure a start of the same query is a restart.
+const restartedWithin = 10 * time.Minute
+
+// A Flight is the batch that runs, as the engine's goroutines tell of it.
+type Flight struct {
+	phase atomic.Int32
+	rows  atomic.Int64
+	total atomic.Int64 // -1 while it is not known
+	waits atomic.Pointer[string]
+}
+
+// Enter says that a phase of the batch begins.
+func (f *Flight) Enter(p health.Phase) { f.phase.Store(int32(p)) }
+
+// Read says that rows were read.
+func (f *Flight) Read(rows int64) { f.rows.Add(rows) }
+
+// Expect says how many rows the batch will read.
+func (f *Flight) Expect(rows int64) { f.total.Store(rows) }
+
+// WaitFor says what outside the batch waits for, "" for nothing any more.
+func (f *Flight) WaitFor(what string) { f.waits.Store(&what) }
+
+func (f *Flight) reset() {
+	f.phase.Store(int32(health.LatestOffset))
+	f.rows.Store(0)
+	f.total.Store(-1)
+	f.waits.Store(nil)
+}
+
+// past is that of a query over all its runs, of which an old one may still be ending
+// when the next begins.
+type past struct {
+	mu    sync.Mutex
+	track *health.Track
+}
+
+func (p *past) mark(m health.Mark) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.track.Mark(m)
+}
+
+// watched is what is seen of a query from outside. Of the fields of a Query it alone
+// is guarded by its own lock, so that charts never wait for a batch.
+type watched struct {
+	flight Flight
+
+	mu     sync.Mutex
+	watch  *health.Watch
+	past   *past
+	last   health.Assessment
+	batch  *health.Batch // committed since the last assessment
+	failed time.Time     // when the run before this one failed, zero if it did not
+	fresh  bool          // no batch was committed yet
+}
+
+// follow begins to watch a run; before is the newest earlier run of the same query.
+func (q *Query) follow(before *Query) {
+	w := &q.watched
+	w.flight.reset()
+	w.fresh = true
+	w.watch = health.New(q.run.Health, q.run.StartedAt)
+	if before == nil {
+		w.past = &past{track: health.NewTrack()}
+	} else {
+		w.past = before.watched.past
+		if before.State() == Failed {
+			w.failed = before.Snapshot().EndedAt
+		}
+	}
+	w.past.mark(health.Mark{At: q.run.StartedAt, Kind: "started", Text: "Started"})
+}
+
+// Flight is told of the batch that runs.
+func (q *Query) Flight() *Flight { return &q.watched.flight }
+
+// Begin says that a batch begins.
+func (q *Query) Begin(batchID int64, at time.Time) {
+	w := &q.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.flight.reset()
+	w.watch.Begin(batchID, at)
+}
+
+// Committed says that the batch is done. Record comes before it.
+func (q *Query) Committed(b health.Batch) {
+	w := &q.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fresh = false
+	kept := b
+	w.watch.Commit(b)
+	if !b.NoData {
+		w.batch = &kept
+	}
+}
+
+// Quiet says that a trigger found nothing to do.
+func (q *Query) Quiet(at time.Time) {
+	w := &q.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watch.Quiet(at)
+}
+
+// Sample takes in where the sources stand and judges the query. The sampler calls it
+// about once a second; r is nil when the sources could not be asked.
+func (q *Query) Sample(now time.Time, r *health.Reading) {
+	w := &q.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f := &w.flight
+	total, waits := float64(f.total.Load()), ""
+	if total < 0 {
+		total = health.Unmeasured().Rows
+	}
+	if text := f.waits.Load(); text != nil {
+		waits = *text
+	}
+	w.watch.Move(now, health.Phase(f.phase.Load()), float64(f.rows.Load()), total, waits)
+	if r != nil {
+		w.watch.Observe(*r)
+	}
+	w.assess(now)
+}
+
+// assess requires mu.
+func (w *watched) assess(now time.Time) {
+	before := w.last.State
+	w.last = w.watch.Assess(now)
+	if w.fresh && !w.failed.IsZero() && w.last.State != health.Failed && w.last.State != health.Stopped &&
+		now.Sub(w.failed) < restartedWithin {
+		w.last.State, w.last.Score = health.Restarting, 30
+		w.last.Sentence = "Restarted after a failure; no batch is committed yet."
+	}
+	w.past.mu.Lock()
+	w.past.track.Note(&w.last, w.batch)
+	w.past.mu.Unlock()
+	w.batch = nil
+	if before != "" && before != w.last.State {
+		w.past.mark(health.Mark{At: now, Kind: "state", Text: word(before) + " → " + word(w.last.State)})
+	}
+}
+
+// word is a state as people read it.
+func word(s health.State) string {
+	switch s {
+	case health.Breach:
+		return "Too late"
+	case health.CatchingUp:
+		return "Catching up"
+	default:
+		return strings.ToUpper(string(s[:1])) + string(s[1:])
+	}
+}
+
+// finish notes the end of the run.
+func (q *Query) finish(at time.Time, f *Failure) {
+	w := &q.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kind, text := "stopped", ""
+	if f != nil {
+		kind, text = "failed", f.Message
+	}
+	w.watch.End(at, text)
+	w.assess(at)
+	w.past.mark(health.Mark{At: at, Kind: kind, Text: word(w.last.State)})
+}
+
+// Health is the newest assessment.
+func (q *Query) Health() health.Assessment {
+	q.watched.mu.Lock()
+	defer q.watched.mu.Unlock()
+	return q.watched.last
+}
+
+// Chart is a piece of the query's past, in steps of at least step.
+func (q *Query) Chart(from, to time.Time, step time.Duration) health.Chart {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.track.Chart(from, to, step)
+}
+
+// Marks is what happened to the query, oldest first.
+func (q *Query) Marks() []health.Mark {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.track.Marks()
+}
+
+// Strip is the worst state of each half hour of the last day, and FailedLastDay how
+// often the query failed in it.
+func (q *Query) Strip(now time.Time) (strip [health.StripCells]health.State, failedLastDay int) {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.track.Strip(now), p.track.FailedSince(now.Add(-24 * time.Hour))
+}
+
+// Batches are the newest batches with data, oldest first.
+func (q *Query) Batches() []health.Batch {
+	q.watched.mu.Lock()
+	defer q.watched.mu.Unlock()
+	return q.watched.watch.Batches()
+}
+
+// Reading is where the sources stood when they were asked last.
+func (q *Query) Reading() health.Reading {
+	q.watched.mu.Lock()
+	defer q.watched.mu.Unlock()
+	return q.watched.watch.Reading()
+}
+
+// State is where the run is in its life.
+func (q *Query) State() State {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.state
+}
