@@ -169,7 +169,9 @@ func (r *resolver) repartition(n *plan.Repartition) (plan.Node, error) {
 	for i, e := range list {
 		list[i] = unnamed(e)
 	}
-	return restrict(plan.NewRepartition(x.exposed(in), n.Count, list), in.Output()), nil
+	m := plan.NewRepartition(x.exposed(in), n.Count, list)
+	m.Coalesce = n.Coalesce
+	return restrict(m, in.Output()), nil
 }
 
 // tableFunction resolves range(…) and generators in FROM.

@@ -16,6 +16,16 @@ type Chunk struct {
 	Part int
 }
 
+// Placement is what whoever takes rows makes of their partitions.
+type Placement uint8
+
+// Placements, each stricter than the one before.
+const (
+	PartsUnseen  Placement = iota // any partition will do
+	PartsSeen                     // Part is Spark's
+	PartsGrouped                  // and a partition's rows come one behind the other
+)
+
 // Rows is a stream of chunks that ends with the first error.
 type Rows = iter.Seq2[*Chunk, error]
 
@@ -38,6 +48,10 @@ func Empty(schema plan.Type) *Chunk {
 	}
 	return c
 }
+
+// Partitions is a chunk that a source yields before its rows: they have n
+// partitions, of which some may be empty. It has neither rows nor columns.
+func Partitions(n int) *Chunk { return &Chunk{Part: n - 1} }
 
 // NewChunk is an empty chunk of a schema with room for n rows.
 func NewChunk(schema plan.Type, n int) *Chunk {
@@ -127,14 +141,16 @@ func Fail(err error) Rows {
 	return func(yield func(*Chunk, error) bool) { yield(nil, err) }
 }
 
-// Collect reads a stream to its end.
+// Collect reads a stream to its end. What tells of partitions is left out.
 func Collect(rows Rows) ([]*Chunk, error) {
 	var out []*Chunk
 	for c, err := range rows {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, c)
+		if c.Rows > 0 || len(c.Cols) > 0 {
+			out = append(out, c)
+		}
 	}
 	return out, nil
 }

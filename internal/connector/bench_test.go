@@ -44,7 +44,7 @@ func BenchmarkSinkBatch(b *testing.B) {
 			id := int64(0)
 			for b.Loop() {
 				if _, err := sink.Write(b.Context(),
-					Batch{id, chunk.One(idChunk(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10))}); err != nil {
+					Batch{ID: id, Rows: chunk.One(idChunk(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10))}); err != nil {
 					b.Fatal(err)
 				}
 				id++

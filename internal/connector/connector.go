@@ -189,6 +189,14 @@ type Sink interface {
 type Batch struct {
 	ID   int64
 	Rows chunk.Rows
+	// Parts is how many partitions the rows have, known when they have ended.
+	Parts func() int
+}
+
+// Placer is a sink that says what it makes of the partitions of rows; the others
+// take them as they come (chunk.PartsSeen).
+type Placer interface {
+	Placement() chunk.Placement
 }
 
 // Beginner is a sink that may refuse its options only when the query runs.

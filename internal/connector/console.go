@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/weir-dev/weir/internal/chunk"
 )
 
 func consoleFormat() *Format {
@@ -46,6 +48,9 @@ func (s *consoleSink) Begin() error {
 	_, err := s.table()
 	return err
 }
+
+// Placement is Spark's, so that the rows are in Spark's order.
+func (s *consoleSink) Placement() chunk.Placement { return chunk.PartsGrouped }
 
 // Write prints a batch once all of it is computed.
 func (s *consoleSink) Write(_ context.Context, batch Batch) (int64, error) {

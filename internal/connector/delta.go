@@ -148,18 +148,7 @@ func scanDelta(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
 		for i, f := range files {
 			sizes[i] = f.Size
 		}
-		for _, p := range packParts(env, sizes) {
-			for c, err := range snapshot.ReadFile(ctx, files[p.file], columns) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				c.Part = p.part
-				if !yield(c, nil) {
-					return
-				}
-			}
-		}
+		readParts(env, sizes, func(i int) chunk.Rows { return snapshot.ReadFile(ctx, files[i], columns) })(yield)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestDeltaSinkWritesTheLogOfDelta(t *testing.T) {
 				t.Errorf("described as %s", got)
 			}
 			for id, rows := range c.batches {
-				n, err := sink.Write(t.Context(), Batch{int64(id), rows})
+				n, err := sink.Write(t.Context(), Batch{ID: int64(id), Rows: rows})
 				if n != -1 || err != nil {
 					t.Fatalf("batch %d: %d, %v", id, n, err)
 				}
@@ -168,7 +168,7 @@ func TestDeltaRefusesByName(t *testing.T) {
 		spec.Path, spec.QueryID = "/r/t", fmt.Sprint("q", spec.Schema.DDL())
 		s, err := f.Sink(t.Context(), env, spec)
 		if err == nil {
-			_, err = s.Write(t.Context(), Batch{0, chunk.One(rows)})
+			_, err = s.Write(t.Context(), Batch{ID: 0, Rows: chunk.One(rows)})
 		}
 		return err
 	}
@@ -207,7 +207,7 @@ func TestDeltaSinkFitsDataIntoTheTable(t *testing.T) {
 		spec := SinkSpec{Schema: plan.Struct(fields...), Path: "/r/t", Options: o, QueryID: fmt.Sprint("q", fields)}
 		s, err := f.Sink(t.Context(), env, spec)
 		must(t, err)
-		_, err = s.Write(t.Context(), Batch{0, chunk.One(c)})
+		_, err = s.Write(t.Context(), Batch{ID: 0, Rows: chunk.One(c)})
 		must(t, err)
 	}
 	rows := func(x ...plan.Value) func(fields ...plan.Field) *chunk.Chunk {

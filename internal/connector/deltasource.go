@@ -534,18 +534,7 @@ func (d *deltaSource) readColumns(ctx context.Context, from, to Offset, columns 
 		for i, f := range files {
 			sizes[i] = f.Size
 		}
-		for _, p := range packParts(d.env, sizes) {
-			for c, err := range d.reader.ReadFile(ctx, files[p.file], columns) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				c.Part = p.part
-				if !yield(c, nil) {
-					return
-				}
-			}
-		}
+		readParts(d.env, sizes, func(i int) chunk.Rows { return d.reader.ReadFile(ctx, files[i], columns) })(yield)
 	}
 }
 

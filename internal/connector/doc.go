@@ -23,6 +23,9 @@
 //	C6  Files get their final names when all rows are on disk. What an error of
 //	    the disk leaves behind is hidden from readers.
 //
+//	C7  A source that knows into how many partitions Spark would cut its rows says
+//	    so first (chunk.Partitions); without that, the last one with rows is the last.
+//
 // Not promised: the order of rows across partitions; that Latest is exact; that
 // the rows of files removed since a batch was planned come again.
 //

@@ -91,9 +91,18 @@ func (r *fileReader) rows(ctx context.Context, files []dataFile) chunk.Rows {
 			return chunk.Fail(err)
 		}
 	}
+	return readParts(r.job.env, sizesOf(files), func(i int) chunk.Rows { return r.file(ctx, files[i]) })
+}
+
+// readParts yields the rows of files by partition.
+func readParts(env *Env, sizes []int64, file func(i int) chunk.Rows) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		for _, p := range packParts(r.job.env, sizesOf(files)) {
-			for c, err := range r.file(ctx, files[p.file]) {
+		packed, parts := packParts(env, sizes)
+		if parts == 0 || !yield(chunk.Partitions(parts), nil) {
+			return
+		}
+		for _, p := range packed {
+			for c, err := range file(p.file) {
 				if err != nil {
 					yield(nil, err)
 					return
@@ -266,8 +275,8 @@ type packedFile struct{ file, part int }
 
 // packParts deals files into partitions by size as Spark does, the largest
 // first. A file that Spark would split belongs to the partition where it begins.
-func packParts(env *Env, sizes []int64) []packedFile {
-	packed := make([]packedFile, len(sizes))
+func packParts(env *Env, sizes []int64) (packed []packedFile, parts int) {
+	packed = make([]packedFile, len(sizes))
 	total, open := int64(0), confInt(env, "spark.sql.files.openCostInBytes", 4<<20)
 	for i, size := range sizes {
 		packed[i].file = i
@@ -292,5 +301,8 @@ func packParts(env *Env, sizes []int64) []packedFile {
 		}
 		used, empty = used+length+open, false
 	}
-	return packed
+	if len(packed) > 0 {
+		parts = part + 1
+	}
+	return packed, parts
 }

@@ -232,7 +232,7 @@ func TestLogsAreCompactedAndCleanedAsSparkDoes(t *testing.T) {
 		end, err := source.Latest(t.Context(), start, Limit{})
 		must(t, err)
 		sink := openSink(t, env, "json", SinkSpec{Schema: oneInt, Path: "/r/out"})
-		_, err = sink.Write(t.Context(), Batch{int64(trace.Batch), source.Read(t.Context(), start, end)})
+		_, err = sink.Write(t.Context(), Batch{ID: int64(trace.Batch), Rows: source.Read(t.Context(), start, end)})
 		must(t, err)
 		start = end
 

@@ -101,7 +101,7 @@ func TestFileSinkWritesTheLogOfSpark(t *testing.T) {
 		chunk.One(),
 		chunk.One(part(1, chunk.FromRows(schema, []plan.Value{int64(3), "a", nil}))),
 	} {
-		n, err := sink.Write(t.Context(), Batch{int64(id), rows})
+		n, err := sink.Write(t.Context(), Batch{ID: int64(id), Rows: rows})
 		if n != -1 || err != nil {
 			t.Fatalf("batch %d: %d, %v", id, n, err)
 		}
@@ -175,7 +175,7 @@ func TestSinksSurviveAPowerLoss(t *testing.T) {
 
 func sinkProgram(t *testing.T, format string) testkit.DiskProgram {
 	committed := int64(-1)
-	batch := func(id int64) Batch { return Batch{id, chunk.One(idChunk(0, 2*id), idChunk(1, 2*id+1))} }
+	batch := func(id int64) Batch { return Batch{ID: id, Rows: chunk.One(idChunk(0, 2*id), idChunk(1, 2*id+1))} }
 	open := func(t testing.TB, disk vfs.FS) (*Env, Sink, error) {
 		env := newEnv(t, disk)
 		f, _ := Lookup(format)
@@ -265,7 +265,7 @@ func TestAStreamReadsTheOutputOfAnother(t *testing.T) {
 	at := Offset("")
 	var got []int64
 	for id := range int64(12) {
-		_, err := sink.Write(t.Context(), Batch{id, chunk.One(idChunk(0, id))})
+		_, err := sink.Write(t.Context(), Batch{ID: id, Rows: chunk.One(idChunk(0, id))})
 		must(t, err)
 		must(t, vfs.WriteNew(fsys, fmt.Sprintf("/r/out/stray-%d.json", id), []byte("{\"id\":77}\n")))
 		end, err := source.Latest(t.Context(), at, Limit{})

@@ -161,6 +161,9 @@ type kafkaReader struct {
 // all yields the records of ranges, one range after the other.
 func (r *kafkaReader) all(ctx context.Context, ranges []kafka.Range, yield func(*chunk.Chunk, error) bool) {
 	r.fetcher.Begin(ranges)
+	if len(ranges) == 0 || !yield(chunk.Partitions(len(ranges)), nil) {
+		return
+	}
 	for _, one := range ranges {
 		if !r.one(ctx, one, yield) {
 			return

@@ -98,6 +98,9 @@ func (s *kafkaSink) Holds(ctx context.Context, batchID int64) (bool, error) {
 	return s.last >= batchID, nil
 }
 
+// Placement does not matter: a record goes where its key or its row says.
+func (s *kafkaSink) Placement() chunk.Placement { return chunk.PartsUnseen }
+
 // Write returns when the cluster has every row.
 func (s *kafkaSink) Write(ctx context.Context, batch Batch) (int64, error) {
 	if !s.exact {

@@ -35,6 +35,9 @@ type memorySink struct {
 
 func (m *memorySink) Describe() string { return "MemorySink" }
 
+// Placement is Spark's, so that the rows are in Spark's order.
+func (m *memorySink) Placement() chunk.Placement { return chunk.PartsGrouped }
+
 // Write shows a batch when it is whole. A batch that it holds already is
 // computed for its count and not shown again.
 func (m *memorySink) Write(_ context.Context, batch Batch) (int64, error) {

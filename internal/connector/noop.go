@@ -27,6 +27,9 @@ type noopSink struct{}
 
 func (noopSink) Describe() string { return "NoopTable" }
 
+// Placement does not matter.
+func (noopSink) Placement() chunk.Placement { return chunk.PartsUnseen }
+
 func (noopSink) Write(_ context.Context, batch Batch) (int64, error) { return drain(batch.Rows) }
 
 func (noopSink) Close() error { return nil }

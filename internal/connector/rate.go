@@ -214,6 +214,9 @@ type numbers struct{ first, end, stride int64 }
 // after the other. at gives the time of a number in microseconds.
 func (n numbers) rows(ctx context.Context, columns []int, at func(value int64) int64) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
+		if !yield(chunk.Partitions(int(n.stride)), nil) {
+			return
+		}
 		for p := range min(n.stride, n.end-n.first) {
 			for value := n.first + p; value < n.end; {
 				if ctx.Err() != nil {

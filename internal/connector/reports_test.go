@@ -25,7 +25,7 @@ func TestReportFS05(t *testing.T) {
 	sink := openSink(t, env, "json", spec)
 	const batches = 2000
 	for id := range int64(batches) {
-		_, err := sink.Write(t.Context(), Batch{id, chunk.One(idChunk(0, id))})
+		_, err := sink.Write(t.Context(), Batch{ID: id, Rows: chunk.One(idChunk(0, id))})
 		must(t, err)
 	}
 	infos, err := fsys.List(path.Join("/r/out", sinkLogDir))

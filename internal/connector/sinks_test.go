@@ -49,7 +49,8 @@ func TestMemorySinkReplacesItsRowsInCompleteMode(t *testing.T) {
 	env := newEnv(t, vfs.NewMemory())
 	s := openSink(t, env, "memory", SinkSpec{Schema: idSchema, QueryName: "q", Mode: plan.CompleteMode})
 	for id, c := range []*chunk.Chunk{idChunk(0, 1, 2), idChunk(0, 3)} {
-		if n, err := s.Write(t.Context(), Batch{int64(id), chunk.One(c)}); err != nil || n != int64(c.Rows) {
+		n, err := s.Write(t.Context(), Batch{ID: int64(id), Rows: chunk.One(c)})
+		if err != nil || n != int64(c.Rows) {
 			t.Fatalf("batch %d: %d rows, %v", id, n, err)
 		}
 	}
@@ -63,7 +64,7 @@ func TestMemorySinkReplacesItsRowsInCompleteMode(t *testing.T) {
 
 func TestNoopCountsAndDrops(t *testing.T) {
 	s := openSink(t, newEnv(t, vfs.NewMemory()), "noop", SinkSpec{Schema: idSchema})
-	if n, err := s.Write(t.Context(), Batch{0, chunk.One(idChunk(0, 1, 2), idChunk(1, 3))}); n != 3 ||
+	if n, err := s.Write(t.Context(), Batch{ID: 0, Rows: chunk.One(idChunk(0, 1, 2), idChunk(1, 3))}); n != 3 ||
 		err != nil {
 		t.Errorf("%d rows, %v", n, err)
 	}
@@ -117,11 +118,12 @@ func TestConsolePrintsAsSparkDoes(t *testing.T) {
 			env.Console = &out
 			schema, rows := consoleRows()
 			sink := openSink(t, env, "console", SinkSpec{Schema: schema, Options: options, QueryName: "q"})
-			if n, err := sink.Write(t.Context(), Batch{0, chunk.One(rows)}); err != nil || n != 4 {
+			if n, err := sink.Write(t.Context(), Batch{ID: 0, Rows: chunk.One(rows)}); err != nil || n != 4 {
 				t.Fatalf("%d rows, %v", n, err)
 			}
 			testkit.Diff(t, "printed", out.String(), want)
-			if _, err := sink.Write(t.Context(), Batch{1, cutOff(rows)}); err == nil || out.String() != want {
+			_, err := sink.Write(t.Context(), Batch{ID: 1, Rows: cutOff(rows)})
+			if err == nil || out.String() != want {
 				t.Errorf("a batch that failed (%v) printed something", err)
 			}
 		})
@@ -131,7 +133,7 @@ func TestConsolePrintsAsSparkDoes(t *testing.T) {
 func TestConsoleOptionsAreReadInTheQuery(t *testing.T) {
 	for _, options := range []plan.Options{{"numRows": "many"}, {"truncate": "20"}} {
 		sink := openSink(t, newEnv(t, vfs.NewMemory()), "console", SinkSpec{Schema: idSchema, Options: options})
-		if _, err := sink.Write(t.Context(), Batch{0, chunk.One()}); err == nil {
+		if _, err := sink.Write(t.Context(), Batch{ID: 0, Rows: chunk.One()}); err == nil {
 			t.Errorf("options %v were accepted", options)
 		}
 	}

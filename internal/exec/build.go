@@ -43,6 +43,11 @@ type planner struct {
 	mode      plan.OutputMode
 	operators []*StateOperator
 
+	placements placements
+	// fixed says that shuffles have all their partitions, as in a plan with state;
+	// else adaptive execution joins those that are small.
+	fixed bool
+
 	describe Describe
 	lifted   plan.ExprID // the last id of a column that Python functions became
 }

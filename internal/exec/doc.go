@@ -13,7 +13,9 @@
 //	X2  A Program is immutable; concurrent Runs do not share memory.
 //	X3  Rows of a chunk belong to one logical partition (Chunk.Part); operators
 //	    that keep partitions in Spark keep them here. What Spark shuffles into
-//	    few rows ends in partition 0, where adaptive execution would put it.
+//	    few rows ends in partition 0, where adaptive execution would put it, but
+//	    in streams with state, where there is none: there rows lie by the hash of
+//	    their keys, as far as whoever takes them can see it (placement.go).
 //	X4  What operators buffer is taken from the budget of the environment; beyond
 //	    it the run fails with a named error. What a run still holds when it ends
 //	    is given back.

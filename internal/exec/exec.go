@@ -23,6 +23,9 @@ type Run struct {
 	// Observe receives the metrics of df.observe when the rows have passed; may
 	// be nil.
 	Observe func(name string, schema plan.Type, row []plan.Value)
+	// Parts is told when the rows have ended how many partitions they had; may be
+	// nil.
+	Parts func(n int)
 	// EventTimes is told, chunk by chunk, what passed a watermark; may be nil.
 	EventTimes func(w *plan.Watermark, seen EventTimes)
 	// Python runs functions of the user; nil refuses them.
@@ -64,6 +67,9 @@ func (p *Program) Run(ctx context.Context, run *Run) chunk.Rows {
 				return
 			}
 		}
+		if run.Parts != nil {
+			run.Parts(p.root.parts(r))
+		}
 	}
 }
 
@@ -71,8 +77,7 @@ func (p *Program) Run(ctx context.Context, run *Run) chunk.Rows {
 type operator interface {
 	// rows yields the node's rows. It may be called once per running.
 	rows(r *running) chunk.Rows
-	// parts is how many partitions the rows have, as far as that is known
-	// without reading them.
+	// parts is how many partitions the rows have. It is known when they were read.
 	parts(r *running) int
 }
 
@@ -86,10 +91,11 @@ type running struct {
 	env     *function.Env
 	memory  *chunk.Budget // the run's part of the environment's
 	answers map[subqueryKey]*answer
+	counted map[operator]int // partitions, of those that find out while they read
 }
 
 func newRunning(ctx context.Context, run *Run, env *function.Env) *running {
-	r := &running{ctx: ctx, run: run, env: env}
+	r := &running{ctx: ctx, run: run, env: env, counted: map[operator]int{}}
 	if run.Eval != nil {
 		r.env = run.Eval
 	}

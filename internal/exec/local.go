@@ -53,8 +53,7 @@ func (in input) spread() input {
 	return input{op: &spreadOp{in.op}, attrs: in.attrs}
 }
 
-// parts is known when the rows were read.
-func (o *spreadOp) parts(*running) int { return 0 }
+func (o *spreadOp) parts(r *running) int { return r.counted[o] }
 
 func (o *spreadOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
@@ -73,7 +72,8 @@ func (o *spreadOp) rows(r *running) chunk.Rows {
 			chunks = append(chunks, c)
 			total += c.Rows
 		}
-		cut(chunks, total, min(r.parallelism(), total), yield)
+		r.counted[o] = min(r.parallelism(), total)
+		cut(chunks, total, r.counted[o], yield)
 	}
 }
 

@@ -192,3 +192,36 @@ func TestRangeIsReadAsFarAsAsked(t *testing.T) {
 		t.Errorf("value and partition (-want +got):\n%s", diff)
 	}
 }
+
+// As recorded in fe_repartition of test/oracle.
+func TestCoalesceJoinsNeighbours(t *testing.T) {
+	for _, tt := range []struct {
+		of, count int
+		want      []int
+	}{{3, 2, []int{0, 1, 1}}, {2, 3, []int{0, 1}}, {5, 2, []int{0, 0, 1, 1, 1}}, {1, 1, []int{0}}} {
+		var got []int
+		for part := range tt.of {
+			got = append(got, coalesced(part, tt.of, tt.count))
+		}
+		if diff := gocmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%d into %d (-want +got):\n%s", tt.of, tt.count, diff)
+		}
+	}
+}
+
+// As recorded in fe_sorted of test/oracle.
+func TestRangesKeepEqualKeysTogether(t *testing.T) {
+	for _, tt := range []struct {
+		keys  string
+		parts int
+		want  []int
+	}{
+		{"abcdefg", 4, []int{2, 4, 6, 7}}, {"", 4, []int{0}}, {"a", 4, []int{1}}, {"aaaa", 4, []int{4, 4}},
+		{"ab", 4, []int{1, 2}},
+	} {
+		got := rangesOf(len(tt.keys), tt.parts, func(i, j int) bool { return tt.keys[i] == tt.keys[j] })
+		if diff := gocmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q into %d (-want +got):\n%s", tt.keys, tt.parts, diff)
+		}
+	}
+}

@@ -70,7 +70,7 @@ func (p *planner) buildPythonAggregate(n *plan.Aggregate, calls []*plan.Aggregat
 			replaced[name] = a
 		}
 	}
-	o, err := p.groupedPython(n.Input, columns, keys, keys)
+	o, err := p.groupedPython(groupedRows{in: n.Input, columns: columns, keys: keys, sorted: keys})
 	if err != nil {
 		return input{}, err
 	}

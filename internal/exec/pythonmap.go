@@ -191,6 +191,9 @@ type groupPythonOp struct {
 	python
 	keys int
 	form *rowkey.Form
+	// spread says that the rows are sorted by partition and key, and that the
+	// number of the partition is the first column of the input.
+	spread bool
 }
 
 var groupShapes = map[int]pyworker.Shape{
@@ -209,7 +212,11 @@ func (p *planner) buildGroupPython(n *plan.GroupPython) (input, error) {
 		columns = append(columns, n.Side)
 	}
 	sorted := len(columns)
-	o, err := p.groupedPython(n.Input, append(columns, n.Func.Args...), len(n.Keys), sorted)
+	grouped := groupedRows{
+		in: n.Input, keys: len(n.Keys), sorted: sorted, columns: append(columns, n.Func.Args...),
+	}
+	grouped.spread = p.fixed && p.placements.of(n) != chunk.PartsUnseen && sorted == grouped.keys
+	o, err := p.groupedPython(grouped)
 	if err != nil {
 		return input{}, err
 	}
@@ -219,39 +226,67 @@ func (p *planner) buildGroupPython(n *plan.GroupPython) (input, error) {
 	return input{op: o, attrs: n.Attrs}, nil
 }
 
-// groupedPython is an operator over columns, of which the first are keys. Rows
-// come sorted by the first ones.
-func (p *planner) groupedPython(in plan.Node, columns []plan.Expr, keys, sorted int) (*groupPythonOp, error) {
-	below, lifted, err := p.liftPython(in, columns...)
+// groupedRows is what a function of groups reads: columns, of which the first are
+// keys. Rows come sorted by the first ones; with spread by Spark's partition of
+// their key before.
+type groupedRows struct {
+	in           plan.Node
+	columns      []plan.Expr
+	keys, sorted int
+	spread       bool
+}
+
+// order is the input sorted, and its columns.
+func (p *planner) order(g groupedRows) (plan.Node, []plan.Expr, error) {
+	below, lifted, err := p.liftPython(g.in, g.columns...)
+	if err != nil || g.sorted == 0 {
+		return below, lifted, err
+	}
+	if g.spread {
+		n := &keyedRows{input: below, keys: g.keys, exprs: lifted}
+		below = p.sortedByKey(n)
+		return below, exprsOf(n.attrs[1:]), nil
+	}
+	orders := make([]*plan.SortOrder, g.sorted)
+	for i, k := range lifted[:g.sorted] {
+		orders[i] = &plan.SortOrder{Child: k, NullsFirst: true}
+	}
+	return plan.NewSort(below, true, orders...), lifted, nil
+}
+
+func (p *planner) groupedPython(g groupedRows) (*groupPythonOp, error) {
+	below, lifted, err := p.order(g)
 	if err != nil {
 		return nil, err
 	}
-	orders := make([]*plan.SortOrder, sorted)
-	types := make([]plan.Type, keys)
-	for i, k := range lifted[:sorted] {
-		orders[i] = &plan.SortOrder{Child: k, NullsFirst: true}
-		if i < keys {
-			types[i] = k.Type()
-		}
+	types := make([]plan.Type, g.keys)
+	for i, k := range lifted[:g.keys] {
+		types[i] = k.Type()
 	}
 	form, err := rowkey.NewForm(types)
 	if err != nil {
 		return nil, err
 	}
-	if sorted > 0 {
-		below = plan.NewSort(below, true, orders...)
+	read := needs(lifted...)
+	if g.spread {
+		read = nil
 	}
-	source, err := p.build(below, needs(lifted...))
+	source, err := p.build(below, read)
 	if err != nil {
 		return nil, err
 	}
-	o := &groupPythonOp{in: source.op, keys: keys, form: form}
-	o.call.Keys = keys
-	o.args, o.call.Input, err = p.columnsFor(lifted, columnNames(columns), source.attrs)
+	o := &groupPythonOp{in: source.op, keys: g.keys, form: form, spread: g.spread}
+	o.call.Keys = g.keys
+	o.args, o.call.Input, err = p.columnsFor(lifted, columnNames(g.columns), source.attrs)
 	return o, err
 }
 
-func (o *groupPythonOp) parts(*running) int { return 1 }
+func (o *groupPythonOp) parts(r *running) int {
+	if o.spread {
+		return r.partitions()
+	}
+	return 1
+}
 
 func (o *groupPythonOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
@@ -287,6 +322,8 @@ type pythonGroups struct {
 	call    *pyworker.Exchange
 	key     []byte // of the group at hand
 	group   []*chunk.Chunk
+	part    int // of the group at hand
+	handed  int // the partition of the group that the function is at
 	enough  bool
 }
 
@@ -323,6 +360,9 @@ func (g *pythonGroups) add(c *chunk.Chunk) error {
 	from := 0
 	for i := range c.Rows {
 		row := g.encoded.Row(i)
+		if g.group == nil && i == from {
+			g.partOf(c, i)
+		}
 		if g.group == nil && i == from || bytes.Equal(row, g.key) {
 			g.key = append(g.key[:0], row...)
 			continue
@@ -335,8 +375,16 @@ func (g *pythonGroups) add(c *chunk.Chunk) error {
 		}
 		from = i
 		g.key = append(g.key[:0], row...)
+		g.partOf(c, i)
 	}
 	return g.hold(args.Slice(from, c.Rows))
+}
+
+// partOf notes the partition of a group by one of its rows.
+func (g *pythonGroups) partOf(c *chunk.Chunk, i int) {
+	if g.op.spread {
+		g.part = int(chunk.Values[int32](c.Cols[0])[i])
+	}
 }
 
 // hold adds rows to the group at hand.
@@ -360,7 +408,7 @@ func (g *pythonGroups) send() error {
 		}
 	}
 	_, err := g.call.Put(g.take, g.batches()...)
-	g.group = nil
+	g.group, g.handed = nil, g.part
 	g.held.End()
 	return err
 }
@@ -390,6 +438,7 @@ func (g *pythonGroups) end() error {
 }
 
 func (g *pythonGroups) take(c *chunk.Chunk) bool {
+	c.Part = g.handed
 	g.enough = !g.yield(c, nil)
 	return !g.enough
 }

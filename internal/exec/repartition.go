@@ -20,6 +20,7 @@ type repartitionOp struct {
 	in    operator
 	count int
 	hash  *eval.Set // nil: in turn
+	fixed bool      // small partitions are not joined
 	attrs []*plan.Attribute
 }
 
@@ -35,7 +36,10 @@ func (p *planner) buildRepartition(n *plan.Repartition, want need) (input, error
 	if err != nil {
 		return input{}, err
 	}
-	o := &repartitionOp{in: in.op, count: n.Count, attrs: in.attrs}
+	if n.Coalesce {
+		return input{op: &coalesceOp{in: in.op, count: n.Count, attrs: in.attrs}, attrs: in.attrs}, nil
+	}
+	o := &repartitionOp{in: in.op, count: n.Count, fixed: p.fixed, attrs: in.attrs}
 	if len(n.Exprs) > 0 {
 		// The hash of a partitioning is the function hash().
 		hash := &plan.Call{Name: "hash", Args: n.Exprs, Of: plan.Int}
@@ -48,7 +52,12 @@ func (p *planner) buildRepartition(n *plan.Repartition, want need) (input, error
 
 // parts is the number asked for. Where none is, the shuffle partitions are
 // joined into one as long as they are small, as adaptive execution does it.
-func (o *repartitionOp) parts(*running) int { return max(1, o.count) }
+func (o *repartitionOp) parts(r *running) int {
+	if o.count == 0 && o.fixed {
+		return r.partitions()
+	}
+	return max(1, o.count)
+}
 
 // smallShuffle is spark.sql.adaptive.advisoryPartitionSizeInBytes: shuffled
 // rows of that size are one partition.
@@ -61,7 +70,7 @@ func (o *repartitionOp) rows(r *running) chunk.Rows {
 			count = r.partitions()
 		}
 		if count == 1 {
-			o.gatherInto(r, yield)
+			gatherInto(r, o.in, yield)
 			return
 		}
 		held := r.lease("repartition")
@@ -76,8 +85,8 @@ func (o *repartitionOp) rows(r *running) chunk.Rows {
 }
 
 // gatherInto lets all rows through into partition 0.
-func (o *repartitionOp) gatherInto(r *running, yield receiver) {
-	for c, err := range o.in.rows(r) {
+func gatherInto(r *running, in operator, yield receiver) {
+	for c, err := range in.rows(r) {
 		if err != nil {
 			yield(nil, err)
 			return
@@ -178,7 +187,7 @@ func (s *shuffle) assign(ev *eval.Evaluator, c *chunk.Chunk) error {
 // emit yields the rows of each new partition, in the order of the old ones. A
 // joined partition is read input by input instead, as Spark fetches it.
 func (s *shuffle) emit(r *running, yield receiver) {
-	joined := s.op.count == 0 && s.held.Held() < smallShuffle
+	joined := s.op.count == 0 && !s.op.fixed && s.held.Held() < smallShuffle
 	keys := slices.SortedFunc(maps.Keys(s.stores), func(a, b [2]int) int {
 		if joined {
 			return slices.Compare(a[:], b[:])

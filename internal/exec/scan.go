@@ -25,8 +25,8 @@ func buildScan(n *plan.Scan, want need) input {
 	return input{op: o, attrs: attrs}
 }
 
-// parts is not known: the source numbers its partitions as it yields them.
-func (o *scanOp) parts(*running) int { return 0 }
+// parts is what the source has numbered so far.
+func (o *scanOp) parts(r *running) int { return r.counted[o] }
 
 func (o *scanOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
@@ -38,6 +38,7 @@ func (o *scanOp) rows(r *running) chunk.Rows {
 				yield(nil, err)
 				return
 			}
+			r.counted[o] = max(r.counted[o], c.Part+1)
 			if c.Rows == 0 {
 				continue
 			}

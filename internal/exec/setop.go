@@ -72,7 +72,7 @@ func (o *unionOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		first := 0
 		for _, in := range o.ins {
-			parts := in.parts(r)
+			parts := 0
 			for c, err := range in.rows(r) {
 				if err != nil {
 					yield(nil, err)
@@ -85,7 +85,7 @@ func (o *unionOp) rows(r *running) chunk.Rows {
 					return
 				}
 			}
-			first += parts
+			first += max(parts, in.parts(r))
 		}
 	}
 }

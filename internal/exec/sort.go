@@ -18,6 +18,7 @@ type sortOp struct {
 	orders []*plan.SortOrder
 	attrs  []*plan.Attribute
 	global bool
+	ranges bool   // all rows in order, cut into partitions
 	top    *int64 // only so many first rows are asked for
 }
 
@@ -48,14 +49,20 @@ func (p *planner) buildSort(n *plan.Sort, top *int64, want need) (input, error) 
 		return input{}, err
 	}
 	o := &sortOp{in: in.op, set: set, orders: n.Orders, attrs: in.attrs, global: n.Global, top: top}
+	// Sorts that compilation made are not among the placements: nobody sees theirs.
+	o.ranges = p.fixed && n.Global && top == nil && p.placements[n] != chunk.PartsUnseen
 	return input{op: o, attrs: in.attrs}, nil
 }
 
 func (o *sortOp) parts(r *running) int {
-	if o.global {
+	switch {
+	case o.ranges:
+		return r.counted[o]
+	case o.global:
 		return 1
+	default:
+		return o.in.parts(r)
 	}
-	return o.in.parts(r)
 }
 
 func (o *sortOp) rows(r *running) chunk.Rows {
@@ -68,8 +75,19 @@ func (o *sortOp) rows(r *running) chunk.Rows {
 			return
 		}
 		for _, part := range slices.Sorted(maps.Keys(sorted)) {
-			if !sorted[part].emit(r, part, yield) {
-				return
+			s := sorted[part]
+			s.keys.Sort()
+			ends := []int{s.keys.Len()}
+			if o.ranges {
+				ends = rangesOf(s.keys.Len(), r.partitions(), s.keys.Same)
+				r.counted[o] = len(ends)
+			}
+			from := 0
+			for i, end := range ends {
+				if !s.emit(r, part+i, from, end, yield) {
+					return
+				}
+				from = end
 			}
 		}
 	}
@@ -141,12 +159,32 @@ func (s *sorter) cut(n int) error {
 	return s.store.add(first)
 }
 
-// emit yields the rows in order. It reports whether more are wanted.
-func (s *sorter) emit(r *running, part int, yield receiver) bool {
-	s.keys.Sort()
+// rangesOf cuts n rows in order into partitions of about one size, without cutting
+// equal ones apart, and gives their ends. Spark does so by a sample, which is all
+// rows as long as they are few.
+func rangesOf(n, parts int, same func(i, j int) bool) []int {
+	var ends []int
+	parts = min(parts, n)
+	step, last := float64(n)/float64(parts), -1
+	target := step
+	for i := 0; i < n && len(ends) < parts-1; i++ {
+		if float64(i+1) < target || last >= 0 && same(i, last) {
+			continue
+		}
+		last, target = i, target+step
+		for i+1 < n && same(i+1, last) {
+			i++
+		}
+		ends = append(ends, i+1)
+	}
+	return append(ends, n)
+}
+
+// emit yields rows [from, end) in order. It reports whether more are wanted.
+func (s *sorter) emit(r *running, part, from, end int, yield receiver) bool {
 	var rows []int32
-	for from := 0; from < s.keys.Len(); from += chunk.MaxRows {
-		rows = s.keys.Rows(from, from+chunk.MaxRows, rows[:0])
+	for ; from < end; from += chunk.MaxRows {
+		rows = s.keys.Rows(from, min(end, from+chunk.MaxRows), rows[:0])
 		if err := r.stopped(); err != nil {
 			yield(nil, err)
 			return false

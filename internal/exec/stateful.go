@@ -80,13 +80,17 @@ type StateWork struct {
 type Streaming struct {
 	Mode     plan.OutputMode
 	Describe Describe
+	// Placement is what the sink makes of partitions.
+	Placement chunk.Placement
 }
 
 // BuildStream is Build for a plan that runs batch by batch.
 func BuildStream(n plan.Node, env *function.Env, s Streaming) (*Program, error) {
 	p := &planner{
 		env: env, known: map[subqueryKey]bool{}, streaming: true, mode: s.Mode, describe: s.Describe,
+		placements: placements{}, fixed: keepsState(n),
 	}
+	p.placements.place(n, s.Placement)
 	return p.program(n)
 }
 

@@ -29,7 +29,7 @@ type streamDedup struct {
 	// time is in the key or it has none.
 	delay  int64
 	expire bool
-	spread *spreader
+	placer placer
 }
 
 func (p *planner) buildStreamDedup(n *plan.Dedup, want need) (input, error) {
@@ -77,7 +77,8 @@ func (p *planner) buildStreamDedup(n *plan.Dedup, want need) (input, error) {
 		}
 	}
 	op.Tables = []state.Shape{shape}
-	o.spread, err = p.spreadBy(shape.Key)
+	o.placer = placer{how: p.placements.of(n), attrs: attrs}
+	o.placer.spread, err = p.spreadBy(shape.Key)
 	return input{op: o, attrs: attrs}, err
 }
 
@@ -85,8 +86,9 @@ func (o *streamDedup) parts(r *running) int { return r.partitions() }
 
 func (o *streamDedup) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		b := &batchOfKeys{working: r.working(o.id), of: o, r: r}
-		if err := b.run(yield); err != nil {
+		b := &batchOfKeys{working: r.working(o.id), of: o, r: r, out: o.placer.start(r, yield)}
+		defer b.out.release()
+		if err := b.run(); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -95,15 +97,15 @@ func (o *streamDedup) rows(r *running) chunk.Rows {
 // batchOfKeys is a streamDedup in one batch.
 type batchOfKeys struct {
 	working
-	of     *streamDedup
-	r      *running
-	rows   []int32   // of the state, for the rows of a chunk
-	added  chunk.Sel // the rows of the chunk whose keys were not there
-	total  int64     // rows that were added
-	silent bool      // nobody wants more rows
+	of    *streamDedup
+	r     *running
+	rows  []int32   // of the state, for the rows of a chunk
+	added chunk.Sel // the rows of the chunk whose keys were not there
+	total int64     // rows that were added
+	out   *placing
 }
 
-func (b *batchOfKeys) run(yield receiver) error {
+func (b *batchOfKeys) run() error {
 	held := b.r.lease("removal of duplicates")
 	defer held.End()
 	for c, err := range b.of.in.rows(b.r) {
@@ -111,12 +113,13 @@ func (b *batchOfKeys) run(yield receiver) error {
 			err = held.Hold(b.total * b.table(0).RowBytes())
 		}
 		if err == nil {
-			err = b.add(c, yield)
+			err = b.add(c)
 		}
 		if err != nil {
 			return err
 		}
 	}
+	b.out.end()
 	b.updated()
 	if b.of.expire {
 		due := b.table(0).Due(b.evictMicros())
@@ -128,7 +131,7 @@ func (b *batchOfKeys) run(yield receiver) error {
 }
 
 // add takes the rows of a chunk whose key is new.
-func (b *batchOfKeys) add(c *chunk.Chunk, yield receiver) error {
+func (b *batchOfKeys) add(c *chunk.Chunk) error {
 	if b.of.timeAt >= 0 {
 		onTime, late := splitLate(c.Cols[b.of.timeAt], b.lateMicros())
 		if len(late) > 0 {
@@ -155,7 +158,7 @@ func (b *batchOfKeys) add(c *chunk.Chunk, yield receiver) error {
 		c = c.Take(b.added)
 	}
 	b.remember(c)
-	return b.let(c, yield)
+	return b.out.add(pick(c, b.of.keep), func() ([]*chunk.Vector, error) { return b.keysOf(c), nil })
 }
 
 // keysOf is the keys of rows, normal; the rows themselves stay as they came.
@@ -185,28 +188,4 @@ func (b *batchOfKeys) remember(c *chunk.Chunk) {
 		at[i] = b.rows[b.added[i]]
 	}
 	b.table(0).Fill(at, []*chunk.Vector{until})
-}
-
-// let yields rows, partition by partition.
-func (b *batchOfKeys) let(c *chunk.Chunk, yield receiver) error {
-	if b.silent {
-		return nil
-	}
-	keys := b.keysOf(c)
-	order, err := b.of.spread.order(b.r, c.Rows, func(from, to int) []*chunk.Vector { return keys })
-	if err != nil {
-		return err
-	}
-	out := pick(c, b.of.keep)
-	order.each(func(part int, rows []int32) bool {
-		sel := make(chunk.Sel, len(rows))
-		for i, row := range rows {
-			sel[i] = uint16(row)
-		}
-		some := *out.Take(sel)
-		some.Part = part
-		b.silent = !yield(&some, nil)
-		return !b.silent
-	})
-	return nil
 }

@@ -13,7 +13,8 @@ import (
 // streamJoin joins two streams. Each side's rows are kept until the watermark
 // says that no partner can come any more; every new row is joined with what the
 // other side has kept: the left rows of a batch with the right rows of earlier
-// batches, then the right rows of the batch with all left rows.
+// batches, then the right rows of the batch with all left rows; in a semi join the
+// right rows come first.
 //
 // A row that is kept and may have to be told as unmatched carries a mark of
 // having met somebody; what has not by the time it is given up is then yielded
@@ -26,7 +27,8 @@ type streamJoin struct {
 	nullSafe []bool
 	residual *eval.Set // over left, then right columns; nil without one
 	// out is the columns of a result: of the left side, then of the right.
-	out [2][]int
+	out    [2][]int
+	placer placer
 }
 
 const (
@@ -99,7 +101,11 @@ func (p *planner) buildStreamJoin(n *plan.Join, want need) (input, error) {
 		outR = nil
 	}
 	o.out = [2][]int{ordinalsOf(left, outL), ordinalsOf(right, outR)}
-	return input{op: o, attrs: append(append([]*plan.Attribute(nil), outL...), outR...)}, nil
+	o.placer.attrs = append(append([]*plan.Attribute(nil), outL...), outR...)
+	o.placer.how = p.placements.of(n)
+	var err error
+	o.placer.spread, err = p.spreadBy(op.Tables[leftSide].Key)
+	return input{op: o, attrs: o.placer.attrs}, err
 }
 
 // joinInput builds a side. Its event time is read even when nobody asks for it.
@@ -195,11 +201,12 @@ func (o *streamJoin) shape(s int, eq []equality) state.Shape {
 	return shape
 }
 
-func (o *streamJoin) parts(*running) int { return 1 }
+func (o *streamJoin) parts(r *running) int { return r.partitions() }
 
 func (o *streamJoin) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		j := &batchOfPairs{working: r.working(o.id), of: o, r: r, yield: yield}
+		j := &batchOfPairs{working: r.working(o.id), of: o, r: r, out: o.placer.start(r, yield)}
+		defer j.out.release()
 		if err := j.run(); err != nil {
 			yield(nil, err)
 		}

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"cmp"
+
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
@@ -12,8 +14,7 @@ type batchOfPairs struct {
 	working
 	of     *streamJoin
 	r      *running
-	yield  receiver
-	silent bool // nobody wants more rows
+	out    *placing
 	rest   *eval.Evaluator
 	held   *chunk.Lease // what the batch adds to the state, until the state itself is charged
 	before int64        // bytes of the state when the batch began
@@ -26,7 +27,12 @@ func (j *batchOfPairs) run() error {
 		j.rest = j.of.residual.Take(j.r.evaluation())
 		defer j.rest.Release()
 	}
-	for s := range j.of.sides {
+	order := []int{leftSide, rightSide}
+	if j.of.kind == plan.SemiJoin {
+		// Left rows that meet a row of their own batch need not be kept.
+		order = []int{rightSide, leftSide}
+	}
+	for _, s := range order {
 		if err := j.take(s); err != nil {
 			return err
 		}
@@ -37,6 +43,7 @@ func (j *batchOfPairs) run() error {
 			return err
 		}
 	}
+	j.out.end()
 	j.removed()
 	return nil
 }
@@ -102,9 +109,9 @@ func (j *batchOfPairs) alone(s int, before *eval.Evaluator, c *chunk.Chunk) (*ch
 		return c, err
 	}
 	if j.of.sides[s].padded {
-		j.pad(s, c.Take(others(pass, c.Rows)))
+		err = j.pad(s, c.Take(others(pass, c.Rows)))
 	}
-	return c.Take(pass), nil
+	return c.Take(pass), err
 }
 
 // others is the rows that a selection leaves out.
@@ -205,8 +212,7 @@ func (j *batchOfPairs) pairs(s int, c *chunk.Chunk, mine, theirs []int32, met []
 		return nil
 	}
 	if j.of.kind == plan.SemiJoin {
-		j.semi(s, c, mine, theirs, met)
-		return nil
+		return j.semi(s, c, mine, theirs, met)
 	}
 	for _, i := range mine {
 		met[i] = true
@@ -215,13 +221,12 @@ func (j *batchOfPairs) pairs(s int, c *chunk.Chunk, mine, theirs []int32, met []
 		j.mark(1-s, theirs)
 	}
 	left := len(j.of.sides[leftSide].attrs)
-	j.emit(both.Cols[:left], both.Cols[left:], both.Rows)
-	return nil
+	return j.emit(leftSide, [2][]*chunk.Vector{both.Cols[:left], both.Cols[left:]}, both.Rows)
 }
 
 // semi yields left rows that met somebody for the first time. Kept ones are
 // given up by that.
-func (j *batchOfPairs) semi(s int, c *chunk.Chunk, mine, theirs []int32, met []bool) {
+func (j *batchOfPairs) semi(s int, c *chunk.Chunk, mine, theirs []int32, met []bool) error {
 	if s == leftSide {
 		var first chunk.Sel
 		for _, i := range mine {
@@ -230,16 +235,17 @@ func (j *batchOfPairs) semi(s int, c *chunk.Chunk, mine, theirs []int32, met []b
 				first = append(first, uint16(i))
 			}
 		}
-		if len(first) > 0 {
-			j.emit(c.Take(first).Cols, nil, len(first))
+		if len(first) == 0 {
+			return nil
 		}
-		return
+		return j.emit(leftSide, [2][]*chunk.Vector{leftSide: c.Take(first).Cols}, len(first))
 	}
 	table := j.table(leftSide)
 	rows := distinctRows(theirs)
-	j.emit(table.Values(rows), nil, len(rows))
+	err := j.emit(leftSide, [2][]*chunk.Vector{leftSide: table.Values(rows)}, len(rows))
 	table.Remove(rows)
 	j.work().Removed += int64(len(rows))
+	return err
 }
 
 func distinctRows(rows []int32) []int32 {
@@ -312,18 +318,19 @@ func (j *batchOfPairs) giveUp(s int) error {
 		return nil
 	}
 	due := table.Due(j.evictMicros())
+	var err error
 	stateRows(due, func(rows []int32) bool {
 		if side.padded {
-			j.padAlone(s, table, rows)
+			err = j.padAlone(s, table, rows)
 		}
-		return true
+		return err == nil
 	})
 	table.Remove(due)
 	j.work().Removed += int64(len(due))
-	return j.r.stopped()
+	return cmp.Or(err, j.r.stopped())
 }
 
-func (j *batchOfPairs) padAlone(s int, table *state.Table, rows []int32) {
+func (j *batchOfPairs) padAlone(s int, table *state.Table, rows []int32) error {
 	n := len(j.of.sides[s].attrs)
 	values := table.Values(rows)
 	flags := chunk.Values[uint8](values[n+metColumn])
@@ -333,35 +340,37 @@ func (j *batchOfPairs) padAlone(s int, table *state.Table, rows []int32) {
 			alone = append(alone, uint16(i))
 		}
 	}
-	if len(alone) > 0 {
-		j.pad(s, (&chunk.Chunk{Cols: values[:n], Rows: len(rows)}).Take(alone))
+	if len(alone) == 0 {
+		return nil
 	}
+	return j.pad(s, (&chunk.Chunk{Cols: values[:n], Rows: len(rows)}).Take(alone))
 }
 
 // pad yields rows of a side with NULLs for the other.
-func (j *batchOfPairs) pad(s int, c *chunk.Chunk) {
+func (j *batchOfPairs) pad(s int, c *chunk.Chunk) error {
 	if c.Rows == 0 {
-		return
+		return nil
 	}
 	var cols [2][]*chunk.Vector
 	cols[s] = c.Cols
 	for _, a := range j.of.sides[1-s].attrs {
 		cols[1-s] = append(cols[1-s], chunk.NullVector(a.Of, c.Rows))
 	}
-	j.emit(cols[0], cols[1], c.Rows)
+	return j.emit(s, cols, c.Rows)
 }
 
-// emit yields rows made of columns of the left and the right side.
-func (j *batchOfPairs) emit(left, right []*chunk.Vector, n int) {
-	if j.silent {
-		return
-	}
+// emit yields rows made of columns of both sides. The keys of side s are theirs.
+func (j *batchOfPairs) emit(s int, cols [2][]*chunk.Vector, n int) error {
 	out := &chunk.Chunk{Rows: n}
-	for _, k := range j.of.out[leftSide] {
-		out.Cols = append(out.Cols, left[k])
+	for side, columns := range j.of.out {
+		for _, k := range columns {
+			out.Cols = append(out.Cols, cols[side][k])
+		}
 	}
-	for _, k := range j.of.out[rightSide] {
-		out.Cols = append(out.Cols, right[k])
-	}
-	j.silent = !j.yield(out, nil)
+	return j.out.add(out, func() ([]*chunk.Vector, error) {
+		ev := j.of.sides[s].keys.Take(j.r.evaluation())
+		defer ev.Release()
+		keys, err := ev.EvalAll(&chunk.Chunk{Cols: cols[s], Rows: n}, nil)
+		return normals(keys), err
+	})
 }

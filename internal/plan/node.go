@@ -712,15 +712,19 @@ type Repartition struct {
 	unary
 	Count int // 0: spark.sql.shuffle.partitions
 	Exprs []Expr
+	// Coalesce joins partitions instead, where there are more than Count.
+	Coalesce bool
 }
 
 // NewRepartition spreads the rows of in.
 func NewRepartition(in Node, count int, exprs []Expr) *Repartition {
-	return &Repartition{over(in), count, exprs}
+	return &Repartition{unary: over(in), Count: count, Exprs: exprs}
 }
 
 // WithChildren replaces the input.
-func (n *Repartition) WithChildren(c []Node) Node { return &Repartition{over(c[0]), n.Count, n.Exprs} }
+func (n *Repartition) WithChildren(c []Node) Node {
+	return &Repartition{over(c[0]), n.Count, n.Exprs, n.Coalesce}
+}
 
 // Output is the input's columns.
 func (n *Repartition) Output() []*Attribute { return n.Input.Output() }

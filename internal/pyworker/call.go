@@ -102,6 +102,9 @@ type Call struct {
 	Keys      int
 	First     int
 	Partition int
+	// Partitions are those that a Foreach is called for, each as if it were a task
+	// of its own; all but a single one have no rows.
+	Partitions []int
 	// Properties are what TaskContext.getLocalProperty answers.
 	Properties map[string]string
 	Settings   Settings
@@ -128,6 +131,7 @@ type described struct {
 	Keys         int               `json:"keys"`
 	First        int               `json:"first"`
 	Partition    int               `json:"partition"`
+	Partitions   []int             `json:"partitions,omitempty"`
 	Properties   map[string]string `json:"properties,omitempty"`
 	Zone         string            `json:"zone"`
 	Safe         bool              `json:"safe"`
@@ -173,7 +177,7 @@ func (x *Exchange) tell(out *arrow.Schema) error {
 	c := x.call
 	d := described{
 		Do: c.Shape, Pickles: len(c.Functions), Python: c.Version, Input: json.RawMessage(c.Input.JSON()),
-		Keys: c.Keys, First: c.First, Partition: c.Partition, Properties: c.Properties,
+		Keys: c.Keys, First: c.First, Partition: c.Partition, Partitions: c.Partitions, Properties: c.Properties,
 		Zone: c.Settings.Zone, Safe: c.Settings.Safe, ByName: c.Settings.ByName,
 	}
 	var err error

@@ -878,21 +878,22 @@ def checked_batch(batch):
 
 
 def foreach(channel, call, pickles):
-    """The writer of a query for the rows of one partition of one batch."""
+    """The writer of a query for the rows of one partition of one batch, or for partitions without rows."""
     import pyarrow as pa
     from pyspark.sql.conversion import ArrowTableToRowsConversion
 
     settings = Settings(call)
-    set_task(call, call["partition"])
-    function = load(pickles[0], call)[0]
 
     def rows():
         for batches in channel.groups():
             for batch in batches:
                 yield from ArrowTableToRowsConversion.convert(pa.Table.from_batches([batch]), settings.input)
 
-    for _ in function(call["partition"], rows()):
-        pass
+    for partition in call["partitions"]:
+        set_task(call, partition)
+        function = load(pickles[0], call)[0]
+        for _ in function(partition, rows() if len(call["partitions"]) == 1 else iter(())):
+            pass
 
 
 class Batches:

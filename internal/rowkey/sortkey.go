@@ -237,6 +237,12 @@ func (s *SortKeys) Rows(from, to int, out []int32) []int32 {
 	return out
 }
 
+// Same tells whether the keys in two places are equal.
+func (s *SortKeys) Same(i, j int) bool {
+	a, b := s.list[i], s.list[j]
+	return a.rank == b.rank && a.prefix == b.prefix && bytes.Equal(s.tail(a.row), s.tail(b.row))
+}
+
 // Cut keeps the first keys, those of the given rows, which are numbered anew.
 func (s *SortKeys) Cut(rows []int32) {
 	var tails []byte

@@ -221,7 +221,7 @@ const objectID = "00000001"
 const epochProperty = "streaming.sql.batchId"
 
 func (k *foreachSink) Write(ctx context.Context, batch connector.Batch) (int64, error) {
-	w := &foreachWrite{sink: k, ctx: ctx, batch: batch.ID}
+	w := &foreachWrite{sink: k, ctx: ctx, batch: batch.ID, done: map[int]bool{}}
 	for c, err := range batch.Rows {
 		if err == nil {
 			err = w.put(c)
@@ -231,8 +231,14 @@ func (k *foreachSink) Write(ctx context.Context, batch connector.Batch) (int64, 
 			return 0, err
 		}
 	}
-	return w.rows, w.end()
+	if err := w.end(); err != nil {
+		return 0, err
+	}
+	return w.rows, w.openEmpty(batch.Parts())
 }
+
+// Placement asks for one partition after the other: a writer is opened once for each.
+func (k *foreachSink) Placement() chunk.Placement { return chunk.PartsGrouped }
 
 func (k *foreachSink) Close() error { return nil }
 
@@ -243,6 +249,7 @@ type foreachWrite struct {
 	batch int64
 	part  int
 	call  *pyworker.Exchange // of the partition at hand
+	done  map[int]bool       // partitions that had rows
 	rows  int64
 }
 
@@ -256,18 +263,41 @@ func (w *foreachWrite) put(c *chunk.Chunk) error {
 		}
 	}
 	if w.call == nil {
-		call := w.sink.call
-		call.Partition = c.Part
-		call.Properties = map[string]string{epochProperty: strconv.FormatInt(w.batch, 10)}
-		var err error
-		if w.call, err = w.sink.host.Begin(w.ctx, &call); err != nil {
+		if err := w.begin(c.Part); err != nil {
 			return err
 		}
 		w.part = c.Part
+		w.done[c.Part] = true
 	}
 	w.rows += int64(c.Rows)
 	_, err := w.call.Put(noRows, c)
 	return err
+}
+
+// begin starts the call for some partitions. Only that for one gets rows.
+func (w *foreachWrite) begin(parts ...int) (err error) {
+	call := w.sink.call
+	call.Partitions = parts
+	call.Properties = map[string]string{epochProperty: strconv.FormatInt(w.batch, 10)}
+	w.call, err = w.sink.host.Begin(w.ctx, &call)
+	return err
+}
+
+// openEmpty gives the partitions without rows their turn, in one call.
+func (w *foreachWrite) openEmpty(parts int) error {
+	var empty []int
+	for part := range parts {
+		if !w.done[part] {
+			empty = append(empty, part)
+		}
+	}
+	if len(empty) == 0 {
+		return nil
+	}
+	if err := w.begin(empty...); err != nil {
+		return err
+	}
+	return w.end()
 }
 
 // noRows takes the results of a function that has none.

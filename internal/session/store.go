@@ -161,7 +161,7 @@ func padded(rows chunk.Rows, scan *plan.Scan) chunk.Rows {
 	}
 	return func(yield func(*chunk.Chunk, error) bool) {
 		for c, err := range rows {
-			if err == nil {
+			if err == nil && c.Rows > 0 {
 				out := *c
 				out.Cols = slices.Clone(c.Cols)
 				for i, t := range types {

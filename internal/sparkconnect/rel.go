@@ -302,7 +302,9 @@ func (d *decoder) repartition(m *pb.Repartition) (plan.Node, error) {
 		return nil, plan.IllegalArgument("requirement failed: Number of partitions (%d) must be positive.",
 			m.GetNumPartitions())
 	}
-	return plan.NewRepartition(in, int(m.GetNumPartitions()), nil), nil
+	n := plan.NewRepartition(in, int(m.GetNumPartitions()), nil)
+	n.Coalesce = !m.GetShuffle()
+	return n, nil
 }
 
 func (d *decoder) repartitionBy(m *pb.RepartitionByExpression) (plan.Node, error) {

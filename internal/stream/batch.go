@@ -390,7 +390,7 @@ func (r *run) plan(ctx context.Context, at *fixed) error {
 	}
 	env := r.eval(at)
 	program, err := exec.BuildStream(r.config.Plan, env, exec.Streaming{
-		Mode: r.config.Mode, Describe: exec.Describing(ctx, r.config.Python, env.Schema),
+		Mode: r.config.Mode, Describe: exec.Describing(ctx, r.config.Python, env.Schema), Placement: r.placement(),
 	})
 	if err != nil {
 		return err
@@ -403,6 +403,14 @@ func (r *run) plan(ctx context.Context, at *fixed) error {
 	r.planned = true
 	r.mu.Unlock()
 	return nil
+}
+
+// placement is what the sink makes of partitions.
+func (r *run) placement() chunk.Placement {
+	if p, ok := r.sink.(connector.Placer); ok {
+		return p.Placement()
+	}
+	return chunk.PartsSeen
 }
 
 // eval is the session's environment with the batch's time in it.
@@ -430,18 +438,22 @@ func (r *run) addBatch(ctx context.Context, at *fixed) (int64, error) {
 		}
 	}
 	r.held = false // from here on the sink holds what this run wrote
-	wrote, err := r.sink.Write(ctx, connector.Batch{ID: r.batch, Rows: r.watched(r.rows(ctx, at))})
+	parts := 0
+	wrote, err := r.sink.Write(ctx, connector.Batch{
+		ID: r.batch, Rows: r.watched(r.rows(ctx, at, func(n int) { parts = n })),
+		Parts: func() int { return max(1, parts) },
+	})
 	if err == nil && !r.memory.committed(r.batch) {
 		err = fmt.Errorf("%s did not read batch %d to its end", r.sink.Describe(), r.batch)
 	}
 	return wrote, err
 }
 
-// rows runs the program over the batch at hand.
-func (r *run) rows(ctx context.Context, at *fixed) chunk.Rows {
+// rows runs the program over the batch at hand. parts is told of their partitions.
+func (r *run) rows(ctx context.Context, at *fixed, parts func(n int)) chunk.Rows {
 	run := &exec.Run{
 		Eval: r.eval(at), Open: r.openScan, Observe: r.observe, EventTimes: r.eventTimes,
-		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism, Python: r.config.Python,
+		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism, Python: r.config.Python, Parts: parts,
 	}
 	if len(r.memory.stores) == 0 {
 		return r.program.Run(ctx, run)
@@ -455,7 +467,7 @@ func (r *run) redo(ctx context.Context, at *fixed) error {
 	if len(r.memory.stores) == 0 {
 		return nil
 	}
-	for _, err := range r.rows(ctx, at) {
+	for _, err := range r.rows(ctx, at, nil) {
 		if err != nil {
 			return err
 		}

@@ -234,6 +234,12 @@ func (f *feed) rows(ctx context.Context, first func()) chunk.Rows {
 				yield(nil, err)
 				return
 			}
+			if c.Rows == 0 { // it tells of partitions
+				if !yield(c, nil) {
+					return
+				}
+				continue
+			}
 			if f.most > 0 {
 				c = c.Slice(0, int(min(int64(c.Rows), f.most-taken[c.Part])))
 				taken[c.Part] += int64(c.Rows)
