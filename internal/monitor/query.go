@@ -42,7 +42,11 @@ type Run struct {
 	Name      string // "" is a query without a name
 	SessionID string
 	JobTags   []string
-	StartedAt time.Time
+	// Application is the program's name, Engine what runs it, "" for weir; Tags are
+	// words that queries are grouped by.
+	Application, Engine string
+	Tags                []string
+	StartedAt           time.Time
 
 	IdleEvery time.Duration // between idle entries; default 10 s
 	Recent    int           // numRecentProgressUpdates; default 100, which keeps 99

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
 // named returns the recorded command forms of one query, oldest first.
@@ -289,14 +291,9 @@ func TestRegistryForgetsTheOldestEndedRuns(t *testing.T) {
 	}
 }
 
-func TestQueriesJSON(t *testing.T) {
+func TestOnlyAStoppedQuerySaysWhy(t *testing.T) {
 	r, bus := NewRegistry(), NewBus()
-	empty := r.Start(Run{ID: "i", RunID: "r", StartedAt: at(0)}, bus)
-	failed := r.Start(Run{ID: "j", RunID: "s", Name: "n", StartedAt: at(1)}, bus)
-	failed.Activate([]string{`A["x"]`, "B"}, "NoopTable")
-	failed.Record(batch(7, 10), trigger(1000, 1100))
-	failed.Record(batch(8, 10), trigger(3000, 3250))
-	failed.Idle(IdleTrigger{Trigger: trigger(20_000, 20_001), BatchID: 9})
+	failed := r.Start(Run{ID: "j", RunID: "s", StartedAt: at(1)}, bus)
 	failed.Terminate(at(30_000), &Failure{Message: "[X] no", Condition: "X"})
 	failed.Because("too late")
 	stopped := r.Start(Run{ID: "k", RunID: "t", StartedAt: at(2)}, bus)
@@ -306,21 +303,42 @@ func TestQueriesJSON(t *testing.T) {
 	}
 	stopped.Because("the server was stopped")
 	stopped.Terminate(at(50_000), nil)
-	all := []Snapshot{empty.Snapshot(), failed.Snapshot(), stopped.Snapshot()}
-	got := string(AppendQueries(nil, at(40_000), all))
-	want := `{"nowAtMs":1700000040000,"queries":[` +
-		`{"id":"i","runId":"r","name":null,"state":"initializing","startedAtMs":1700000000000,"endedAtMs":null,` +
-		`"lastBatchId":null,"arrivalRowsPerSecond":null,"processedRowsPerSecond":null,"batchMs":null,` +
-		`"lastCommitAtMs":null,"sources":[],"sink":null,"endReason":null,"error":null},` +
-		`{"id":"j","runId":"s","name":"n","state":"failed","startedAtMs":1700000000001,` +
-		`"endedAtMs":1700000030000,"lastBatchId":8,"arrivalRowsPerSecond":5.0,"processedRowsPerSecond":40.0,` +
-		`"batchMs":250,"lastCommitAtMs":1700000003250,"sources":["A[\"x\"]","B"],"sink":"NoopTable",` +
-		`"endReason":null,"error":{"condition":"X","message":"[X] no","atMs":1700000030000}},` +
-		`{"id":"k","runId":"t","name":null,"state":"stopped","startedAtMs":1700000000002,` +
-		`"endedAtMs":1700000050000,"lastBatchId":null,"arrivalRowsPerSecond":null,` +
-		`"processedRowsPerSecond":null,"batchMs":null,"lastCommitAtMs":null,"sources":[],"sink":null,` +
-		`"endReason":"its session was idle for 1h0m0s","error":null}]}`
-	if got != want {
-		t.Error(cmp.Diff(got, want))
+	if got := stopped.Snapshot().EndReason; got != "its session was idle for 1h0m0s" {
+		t.Errorf("stopped because %q", got)
+	}
+	if got := failed.Snapshot().EndReason; got != "" {
+		t.Errorf("failed because %q", got)
+	}
+}
+
+func TestARestartKeepsThePastAndIsNamed(t *testing.T) {
+	r, bus := NewRegistry(), NewBus()
+	first := r.Start(Run{ID: "q", RunID: "1", StartedAt: at(0)}, bus)
+	first.Sample(at(10_000), nil)
+	first.Terminate(at(60_000), &Failure{Message: "[X] no"})
+	if a := first.Health(); a.State != health.Failed || a.Reason != "[X] no" {
+		t.Errorf("got %s, %q", a.State, a.Reason)
+	}
+	second := r.Start(Run{ID: "q", RunID: "2", StartedAt: at(90_000)}, bus)
+	second.Sample(at(91_000), nil)
+	if a := second.Health(); a.State != health.Restarting {
+		t.Errorf("got %s before the first batch", a.State)
+	}
+	second.Begin(7, at(92_000))
+	second.Committed(BatchOf(batch(7, 10), at(92_000), at(93_000)))
+	second.Sample(at(94_000), nil)
+	if a := second.Health(); a.State != health.Healthy {
+		t.Errorf("got %s after a batch", a.State)
+	}
+	var marks []string
+	for _, m := range second.Marks() {
+		marks = append(marks, m.Kind)
+	}
+	want := []string{"started", "state", "failed", "started", "state"}
+	if diff := cmp.Diff(marks, want); diff != "" {
+		t.Error(diff)
+	}
+	if _, failed := second.Strip(at(94_000)); failed != 1 {
+		t.Errorf("failed %d times", failed)
 	}
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"crypto/subtle"
 	"embed"
-	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
@@ -48,6 +47,9 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/queries", s.queries)
 	mux.HandleFunc("GET /api/v1/queries/{id}", s.query)
 	mux.HandleFunc("GET /api/v1/queries/{id}/progress", s.progress)
+	mux.HandleFunc("GET /api/v1/queries/{id}/batches", s.batches)
+	mux.HandleFunc("GET /api/v1/fleet", s.fleet)
+	mux.HandleFunc("GET /api/v1/series", s.series)
 	mux.HandleFunc("GET /api/v1/build", s.build)
 	return s.guard(mux)
 }
@@ -120,8 +122,19 @@ func (s *server) snapshots() []monitor.Snapshot {
 	return out
 }
 
+// queryList is the answer to GET /api/v1/queries, in the order of their starts.
+type queryList struct {
+	NowAtMs instant   `json:"nowAtMs"`
+	Queries []*detail `json:"queries"`
+}
+
 func (s *server) queries(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, monitor.AppendQueries(nil, s.options.Now(), s.snapshots()))
+	now := s.options.Now()
+	list := queryList{instant(now), []*detail{}}
+	for _, q := range s.registry.Queries() {
+		list.Queries = append(list.Queries, newDetail(q, now))
+	}
+	answer(w, list)
 }
 
 // find is the query that the path names; it answers the request when there is
@@ -129,23 +142,10 @@ func (s *server) queries(w http.ResponseWriter, _ *http.Request) {
 func (s *server) find(w http.ResponseWriter, r *http.Request) *monitor.Query {
 	q := s.registry.Find(r.PathValue("id"))
 	if q == nil {
-		message, err := json.Marshal(map[string]string{
-			"error": "no query has the id or run id " + r.PathValue("id") + "; GET /api/v1/queries lists them"})
-		if err != nil {
-			panic(err)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusNotFound)
-		w.Write(message)
+		refuse(w, http.StatusNotFound,
+			"no query has the id or run id "+r.PathValue("id")+"; GET /api/v1/queries lists them")
 	}
 	return q
-}
-
-func (s *server) query(w http.ResponseWriter, r *http.Request) {
-	if q := s.find(w, r); q != nil {
-		snapshot := q.Snapshot()
-		writeJSON(w, snapshot.AppendJSON(nil))
-	}
 }
 
 func (s *server) progress(w http.ResponseWriter, r *http.Request) {
@@ -162,11 +162,7 @@ func (s *server) progress(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) build(w http.ResponseWriter, _ *http.Request) {
-	body, err := json.Marshal(map[string]string{"name": "weir", "version": s.options.Version})
-	if err != nil {
-		panic(err)
-	}
-	writeJSON(w, body)
+	answer(w, build{"weir", s.options.Version})
 }
 
 func writeJSON(w http.ResponseWriter, body []byte) {

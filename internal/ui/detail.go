@@ -1,0 +1,245 @@
+package ui
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
+)
+
+// detail is the answer to GET /api/v1/queries/{id}: the row of the fleet and more.
+type detail struct {
+	*fleetRow
+	NowAtMs           instant     `json:"nowAtMs"`
+	Verdict           verdictJSON `json:"verdict"`
+	InFlight          *flightJSON `json:"inFlight"`
+	Operators         []operator  `json:"operators"`
+	Sources           []source    `json:"sources"`
+	Sink              optional    `json:"sink"`
+	Events            []event     `json:"events"`
+	Error             *failure    `json:"error"`
+	FreshnessP50Ms    number      `json:"freshnessP50Ms"`
+	FreshnessP99Ms    number      `json:"freshnessP99Ms"`
+	FreshnessMaxMs    number      `json:"freshnessMaxMs"`
+	FreshnessFloorMs  number      `json:"freshnessFloorMs"`
+	NewestAgeMs       number      `json:"newestAgeMs"`
+	OldestUnreadAgeMs number      `json:"oldestUnreadAgeMs"`
+	WatermarkLagMs    number      `json:"watermarkLagMs"`
+	WatermarkDelayMs  number      `json:"watermarkDelayMs"`
+	DroppedRatio      number      `json:"droppedRatio"`
+	CapRows           number      `json:"capRows"`
+	CapName           optional    `json:"capName"`
+	StateLimitBytes   number      `json:"stateLimitBytes"`
+	StartedAtMs       instant     `json:"startedAtMs"`
+	EndedAtMs         instant     `json:"endedAtMs"`
+	EndReason         optional    `json:"endReason"`
+	Status            string      `json:"status"`
+	LastBatchID       *int64      `json:"lastBatchId"`
+	NextTriggerInMs   number      `json:"nextTriggerInMs"`
+}
+
+type verdictJSON struct {
+	Sentence string   `json:"sentence"`
+	Reason   string   `json:"reason"`
+	Why      []string `json:"why"`
+	Todo     []string `json:"todo"`
+	Eta      *etaJSON `json:"eta"`
+}
+
+type etaJSON struct {
+	Word string `json:"word"`
+	Text string `json:"text"`
+}
+
+type flightJSON struct {
+	BatchID          int64    `json:"batchId"`
+	StartedAtMs      instant  `json:"startedAtMs"`
+	Phase            string   `json:"phase"`
+	ReadRows         number   `json:"readRows"`
+	TotalRows        number   `json:"totalRows"`
+	LastProgressAtMs instant  `json:"lastProgressAtMs"`
+	WaitsFor         optional `json:"waitsFor"`
+}
+
+type operator struct {
+	Name        string   `json:"name"`
+	TimeMs      number   `json:"timeMs"`
+	ShareRatio  number   `json:"shareRatio"`
+	InputRows   number   `json:"inputRows"`
+	PartitionMs []number `json:"partitionMs"`
+}
+
+type source struct {
+	Description string      `json:"description"`
+	BehindRows  number      `json:"behindRows"`
+	BehindBytes number      `json:"behindBytes"`
+	BehindFiles number      `json:"behindFiles"`
+	OldestAtMs  instant     `json:"oldestAtMs"`
+	Partitions  []partition `json:"partitions"`
+}
+
+type partition struct {
+	Partition       string `json:"partition"`
+	CommittedOffset number `json:"committedOffset"`
+	LatestOffset    number `json:"latestOffset"`
+	BehindRows      number `json:"behindRows"`
+}
+
+type event struct {
+	AtMs instant `json:"atMs"`
+	Kind string  `json:"kind"`
+	Text string  `json:"text"`
+}
+
+type failure struct {
+	Condition optional `json:"condition"`
+	Message   string   `json:"message"`
+	Trace     string   `json:"trace"`
+	AtMs      instant  `json:"atMs"`
+}
+
+func (s *server) query(w http.ResponseWriter, r *http.Request) {
+	if q := s.find(w, r); q != nil {
+		answer(w, newDetail(q, s.options.Now()))
+	}
+}
+
+func newDetail(q *monitor.Query, now time.Time) *detail {
+	snapshot, a := q.Snapshot(), q.Health()
+	d := &detail{
+		fleetRow: newFleetRow(q, now), NowAtMs: instant(now),
+		Verdict: verdictJSON{a.Sentence, a.Reason, orNone(a.Why), orNone(a.Todo), nil},
+		Sink:    optional(snapshot.Sink), Operators: []operator{}, Sources: []source{}, Events: []event{},
+		FreshnessP50Ms: milliseconds(a.DeliveryP50), FreshnessP99Ms: milliseconds(a.DeliveryP99),
+		FreshnessMaxMs: milliseconds(a.DeliveryMax), FreshnessFloorMs: milliseconds(a.Floor),
+		NewestAgeMs: milliseconds(a.NewestAge), OldestUnreadAgeMs: milliseconds(a.OldestUnreadAge),
+		WatermarkLagMs: milliseconds(a.WatermarkLag), WatermarkDelayMs: unknown(),
+		DroppedRatio: number(a.DroppedRatio), CapRows: number(a.CapRows),
+		CapName:         optional(snapshot.Health.CapName),
+		StateLimitBytes: unknown(), StartedAtMs: instant(snapshot.StartedAt), EndedAtMs: instant(snapshot.EndedAt),
+		EndReason: optional(snapshot.EndReason), Status: snapshot.Status.Message, NextTriggerInMs: unknown(),
+	}
+	if a.State == "" {
+		d.Verdict.Sentence = "Starting."
+	}
+	if a.EtaWord != "" {
+		d.Verdict.Eta = &etaJSON{a.EtaWord, a.EtaText}
+	}
+	if delay := snapshot.Health.WatermarkDelay; delay > 0 {
+		d.WatermarkDelayMs = milliseconds(delay.Seconds())
+	}
+	if limit := snapshot.Health.StateLimit; limit > 0 {
+		d.StateLimitBytes = number(limit)
+	}
+	if last := snapshot.LastBatch; last != nil {
+		d.LastBatchID = &last.BatchID
+	}
+	d.running(&a, snapshot.Health.TriggerEvery, now)
+	d.parts(q)
+	if f := snapshot.Failure; f != nil {
+		d.Error = &failure{optional(f.Condition), f.Message, f.Trace, instant(snapshot.EndedAt)}
+	}
+	return d
+}
+
+func orNone(texts []string) []string {
+	if texts == nil {
+		return []string{}
+	}
+	return texts
+}
+
+// running fills in the batch that runs, or when the next one is due.
+func (d *detail) running(a *health.Assessment, every time.Duration, now time.Time) {
+	if f := a.InFlight; f != nil {
+		d.InFlight = &flightJSON{
+			f.ID, instant(f.Start), f.Phase.String(), number(f.ReadRows), number(f.TotalRows),
+			instant(f.MovedAt), optional(f.WaitsFor),
+		}
+		return
+	}
+	if every > 0 && d.EndedAtMs == (instant{}) {
+		past := time.Duration(now.UnixMilli()%max(1, every.Milliseconds())) * time.Millisecond
+		d.NextTriggerInMs = milliseconds((every - past).Seconds())
+	}
+}
+
+// parts fills in operators, sources and events.
+func (d *detail) parts(q *monitor.Query) {
+	if batches := q.Batches(); len(batches) > 0 {
+		last := &batches[len(batches)-1]
+		sum := 0.0
+		for _, o := range last.Operators {
+			sum += o.Seconds
+		}
+		for _, o := range last.Operators {
+			op := operator{Name: o.Name, TimeMs: milliseconds(o.Seconds), ShareRatio: number(o.Seconds / sum),
+				InputRows: number(o.Rows), PartitionMs: []number{}}
+			for _, seconds := range o.Partitions {
+				op.PartitionMs = append(op.PartitionMs, milliseconds(seconds))
+			}
+			d.Operators = append(d.Operators, op)
+		}
+	}
+	for _, s := range q.Reading().Sources {
+		one := source{
+			Description: s.Name, BehindRows: number(s.Unread.Rows), BehindBytes: number(s.Unread.Bytes),
+			BehindFiles: number(s.Unread.Files), OldestAtMs: instant(s.Oldest), Partitions: []partition{},
+		}
+		for _, p := range s.Partitions {
+			one.Partitions = append(one.Partitions, partition{
+				p.Name, number(p.Committed), number(p.Latest), number(p.Latest - p.Committed),
+			})
+		}
+		d.Sources = append(d.Sources, one)
+	}
+	marks := q.Marks()
+	for i := len(marks) - 1; i >= 0; i-- {
+		d.Events = append(d.Events, event{instant(marks[i].At), marks[i].Kind, marks[i].Text})
+	}
+}
+
+// batchList is the answer to GET /api/v1/queries/{id}/batches, newest first.
+type batchList struct {
+	Query      string                    `json:"query"`
+	TriggerMs  number                    `json:"triggerMs"`
+	PhaseNames [health.PhaseCount]string `json:"phaseNames"`
+	Batches    []batch                   `json:"batches"`
+}
+
+type batch struct {
+	BatchID     int64                     `json:"batchId"`
+	StartedAtMs instant                   `json:"startedAtMs"`
+	BatchMs     number                    `json:"batchMs"`
+	InputRows   number                    `json:"inputRows"`
+	Capped      bool                      `json:"capped"`
+	Phases      [health.PhaseCount]number `json:"phases"`
+}
+
+func (s *server) batches(w http.ResponseWriter, r *http.Request) {
+	q := s.find(w, r)
+	if q == nil {
+		return
+	}
+	snapshot := q.Snapshot()
+	list := batchList{
+		Query: q.ID(), TriggerMs: milliseconds(snapshot.Health.TriggerEvery.Seconds()), Batches: []batch{},
+	}
+	for p := range health.PhaseCount {
+		list.PhaseNames[p] = p.String()
+	}
+	batches := q.Batches()
+	for i := len(batches) - 1; i >= 0; i-- {
+		b := &batches[i]
+		one := batch{
+			BatchID: b.ID, StartedAtMs: instant(b.Start), BatchMs: milliseconds(b.End.Sub(b.Start).Seconds()),
+			InputRows: number(b.Rows), Capped: b.Capped,
+		}
+		for p, seconds := range b.Phases {
+			one.Phases[p] = milliseconds(seconds)
+		}
+		list.Batches = append(list.Batches, one)
+	}
+	answer(w, list)
+}
