@@ -56,7 +56,7 @@ func TestRewritesLeaveLittleToDo(t *testing.T) {
 				"      :- Filter (b# > 1)\n      :  +- Scan parquet [a#, b#]\n" +
 				"      +- Filter (a# < 2)\n         +- Scan parquet [a#, b#]"},
 		{"SELECT t.a FROM t LEFT JOIN t AS u ON t.a = u.a AND t.b > 1 AND u.b > 2 WHERE u.a IS NULL AND t.b < 3",
-			"Project [a#]\n+- Filter (a# IS NULL)\n   +- Join LeftOuter, ((a# = a#) AND (b# > 1))\n" +
+			"Project [a#]\n+- Filter isnull(a#)\n   +- Join LeftOuter, ((a# = a#) AND (b# > 1))\n" +
 				"      :- Filter (b# < 3)\n      :  +- Scan parquet [a#, b#]\n" +
 				"      +- Filter (b# > 2)\n         +- Scan parquet [a#, b#]"},
 		{"SELECT s.x FROM t", "Project [s#.x AS x#]\n+- Scan parquet [s#]"},

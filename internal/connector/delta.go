@@ -2,7 +2,6 @@ package connector
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -341,20 +340,11 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	return w.commit(ctx, s, change, written)
 }
 
-// commit commits and removes the data files when they are certain not to
-// be wanted. After an error of the disk the commit may stand all the same, so
-// they stay.
+// commit makes what was written part of the table.
 func (w *deltaWrite) commit(
 	ctx context.Context, s *delta.Snapshot, change delta.Change, written delta.Written,
 ) error {
-	done, err := s.Commit(ctx, change)
-	if done && s.CheckpointError() != nil {
-		w.env.warn("The log of the Delta table in %s goes on without a checkpoint: %v", s.Dir, s.CheckpointError())
-	}
-	var refused *plan.Error
-	if err == nil && !done || errors.As(err, &refused) {
-		return errors.Join(err, s.Discard(written))
-	}
+	_, err := CommitDelta(ctx, w.env, s, change, delta.Rewritten{Written: written})
 	return err
 }
 

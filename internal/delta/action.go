@@ -83,9 +83,18 @@ type Remove struct {
 	PartitionValues      map[string]*string `json:"partitionValues"`
 	Size                 int64              `json:"size,omitempty"`
 	DeletionVector       *DeletionVector    `json:"deletionVector,omitempty"`
+	Stats                string             `json:"stats,omitempty"` // JSON text
 
 	BaseRowID               *int64 `json:"baseRowId,omitempty"`
 	DefaultRowCommitVersion *int64 `json:"defaultRowCommitVersion,omitempty"`
+}
+
+// CDC is a file of the change feed: rows as a commit changed them.
+type CDC struct {
+	Path            string             `json:"path"` // relative to the table, percent encoded
+	PartitionValues map[string]*string `json:"partitionValues"`
+	Size            int64              `json:"size"`
+	DataChange      bool               `json:"dataChange"` // never
 }
 
 // Txn is how far an application has come: a streaming query by its id, the
@@ -111,14 +120,27 @@ type sidecar struct {
 }
 
 // Param is an entry of a commit's operationParameters or operationMetrics. A nil
-// value is null.
+// value is null; a raw one stands as JSON of its own, not as a text.
 type Param struct {
 	Name  string
 	Value *string
+	raw   bool
 }
 
 // Text is a parameter with a value.
-func Text(name, value string) Param { return Param{name, &value} }
+func Text(name, value string) Param { return Param{Name: name, Value: &value} }
+
+// Flag is a parameter that is true or false.
+func Flag(name string, value bool) Param {
+	text := strconv.FormatBool(value)
+	return Param{name, &text, true}
+}
+
+// Whole is a parameter that is a number.
+func Whole(name string, value int64) Param {
+	text := strconv.FormatInt(value, 10)
+	return Param{name, &text, true}
+}
 
 // Number is a metric.
 func Number(name string, value int64) Param { return Text(name, strconv.FormatInt(value, 10)) }
@@ -134,9 +156,12 @@ func (p params) MarshalJSON() ([]byte, error) {
 			b.WriteByte(',')
 		}
 		b.WriteString(plan.JSONText(x.Name) + ":")
-		if x.Value == nil {
+		switch {
+		case x.Value == nil:
 			b.WriteString("null")
-		} else {
+		case x.raw:
+			b.WriteString(*x.Value)
+		default:
 			b.WriteString(plan.JSONText(*x.Value))
 		}
 	}
@@ -168,6 +193,7 @@ type action struct {
 	Remove     *Remove     `json:"remove,omitempty"`
 
 	Domain *DomainMetadata `json:"domainMetadata,omitempty"`
+	CDC    *CDC            `json:"cdc,omitempty"`
 }
 
 // line is the action as JSON, with a line break.

@@ -56,6 +56,22 @@ type readInfo struct {
 	// InCommitTimestamp is when the commit was made, in ms since 1970, in tables that
 	// keep it.
 	InCommitTimestamp *int64 `json:"inCommitTimestamp"`
+	raw               []byte
+}
+
+// UnmarshalJSON keeps the text as well, for history and conflicts.
+func (i *readInfo) UnmarshalJSON(data []byte) error {
+	type plain readInfo
+	i.raw = slices.Clone(data)
+	return json.Unmarshal(data, (*plain)(i))
+}
+
+// shown is the commit as conflicts show it.
+func (i *readInfo) shown() string {
+	if len(i.raw) == 0 {
+		return ""
+	}
+	return "\nConflicting commit: " + string(i.raw)
 }
 
 // text is the operation with its parameters as Delta shows them: each as JSON.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"time"
 
@@ -30,7 +29,30 @@ type Change struct {
 	Replace bool
 	// Dynamic removes the files of the partitions that Adds have.
 	Dynamic bool
-	Now     time.Time
+	// Removes are files of the snapshot that go.
+	Removes []*Add
+	Layout  Layout
+	// ChangeData are the files of the change feed.
+	ChangeData []CDC
+	// Reads is what the change rests on; nil when it would be the same whatever the
+	// table holds.
+	Reads *Reads
+	// Rearranges says that no row changes, only the files that hold them.
+	Rearranges bool
+	Now        time.Time
+}
+
+// Layout is how a commit names the files that come and go. Readers do not care,
+// people who read logs do: it is Delta's for each operation.
+type Layout struct {
+	RemovesFirst bool // before the adds
+	RemovedRows  bool // removes tell their number of rows
+}
+
+// blind reports whether a change only adds rows, without a look at those that
+// the table has.
+func (c *Change) blind() bool {
+	return !c.Replace && !c.Dynamic && len(c.Removes) == 0 && c.Reads == nil
 }
 
 // maxAttempts bounds how often a commit tries the next version.
@@ -69,12 +91,7 @@ func (s *Snapshot) Commit(ctx context.Context, c Change) (done bool, err error) 
 			return false, err
 		}
 	}
-	return false, newError(
-		classConcurrent+"ConcurrentWriteException",
-		"DELTA_CONCURRENT_WRITE",
-		fmt.Sprintf("Others committed to %s %d times in a row before this change could; try again.", s.Dir,
-			maxAttempts),
-	)
+	return false, s.outrun()
 }
 
 func (s *Snapshot) checkChange(c *Change) error {
@@ -84,46 +101,24 @@ func (s *Snapshot) checkChange(c *Change) error {
 	if err := s.checkWritable(); err != nil {
 		return err
 	}
-	if (c.Replace || c.Dynamic) && s.property("delta.appendOnly", "false") == "true" {
-		return newError(classUnsupported, "DELTA_CANNOT_MODIFY_APPEND_ONLY",
-			fmt.Sprintf("The table in %s is for appending only (delta.appendOnly).", s.Dir),
-			"table_name", s.Metadata.Name, "config", "delta.appendOnly")
+	if c.Replace || c.Dynamic || len(c.Removes) > 0 && !c.Rearranges {
+		return s.CheckRemovable()
 	}
 	return nil
 }
 
-// catchUp reads what others committed and refuses the change when it cannot
-// follow that.
-func (s *Snapshot) catchUp(ctx context.Context, c *Change, described string) error {
-	was, metadata := s.Protocol, s.Metadata
-	var moved bool
-	var err error
-	if s.Version < 0 {
-		var fresh *Snapshot
-		if fresh, err = s.Load(ctx); err == nil {
-			*s, moved = *fresh, true
-		}
-	} else {
-		moved, err = s.Refresh(ctx)
+// CheckRemovable refuses to take rows out of a table that is for appending only.
+func (s *Snapshot) CheckRemovable() error {
+	if s.property("delta.appendOnly", "false") != "true" {
+		return nil
 	}
-	switch {
-	case err != nil:
-		return err
-	case !moved:
-		return fmt.Errorf("commit: version %d exists and cannot be read", s.Version+1)
-	case described == "" || c.Metadata != nil && metadata.ID != s.Metadata.ID:
-		return newError(classConcurrent+"MetadataChangedException", "DELTA_METADATA_CHANGED",
-			fmt.Sprintf("Another writer made or described the table in %s meanwhile; try again.", s.Dir))
-	case s.Metadata.SchemaString != metadata.SchemaString || s.Metadata.ID != metadata.ID ||
-		!slices.Equal(s.Metadata.PartitionColumns, metadata.PartitionColumns):
-		return newError(classConcurrent+"MetadataChangedException", "DELTA_METADATA_CHANGED",
-			fmt.Sprintf("Another writer changed the columns of the table in %s meanwhile; try again.", s.Dir))
-	case s.Protocol.MinReaderVersion != was.MinReaderVersion,
-		s.Protocol.MinWriterVersion != was.MinWriterVersion:
-		return newError(classConcurrent+"ProtocolChangedException", "DELTA_PROTOCOL_CHANGED",
-			fmt.Sprintf("Another writer upgraded the table in %s meanwhile; try again.", s.Dir))
+	name := s.Metadata.Name
+	if name == "" {
+		name = "null"
 	}
-	return nil
+	return newError(classUnsupported, "DELTA_CANNOT_MODIFY_APPEND_ONLY",
+		fmt.Sprintf("The table in %s is for appending only (delta.appendOnly).", s.Dir),
+		"table_name", name, "config", "delta.appendOnly")
 }
 
 // lines is the commit's file.
@@ -133,8 +128,8 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 		Timestamp:           c.Now.UnixMilli(),
 		Operation:           c.Operation,
 		OperationParameters: c.Params,
-		IsolationLevel:      "Serializable",
-		IsBlindAppend:       !c.Replace && !c.Dynamic,
+		IsolationLevel:      c.isolation(),
+		IsBlindAppend:       c.blind(),
 		OperationMetrics:    withRemoved(c.Metrics, len(removes)),
 		EngineInfo:          "weir",
 		TxnID:               uuid.NewString(),
@@ -153,12 +148,7 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 	if c.Txn != nil {
 		actions = append(actions, action{Txn: c.Txn})
 	}
-	for i := range c.Adds {
-		actions = append(actions, action{Add: &c.Adds[i]})
-	}
-	for _, r := range removes {
-		actions = append(actions, action{Remove: r})
-	}
+	actions = append(actions, c.fileActions(removes)...)
 	var b bytes.Buffer
 	for _, a := range actions {
 		if err := a.line(&b); err != nil {
@@ -166,6 +156,32 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), nil
+}
+
+// fileActions are the files that come and go.
+func (c *Change) fileActions(removes []*Remove) []action {
+	var out, gone []action
+	for _, r := range removes {
+		gone = append(gone, action{Remove: r})
+	}
+	if c.Layout.RemovesFirst {
+		out, gone = gone, nil
+	}
+	for i := range c.Adds {
+		out = append(out, action{Add: &c.Adds[i]})
+	}
+	for i := range c.ChangeData {
+		out = append(out, action{CDC: &c.ChangeData[i]})
+	}
+	return append(out, gone...)
+}
+
+// isolation is how far the change was checked against those of others.
+func (c *Change) isolation() string {
+	if c.Rearranges {
+		return "SnapshotIsolation"
+	}
+	return "Serializable"
 }
 
 // withRemoved fills in the number of removed files.
@@ -182,28 +198,39 @@ func withRemoved(metrics []Param, removed int) []Param {
 
 // removes are the files that the change takes out of the table.
 func (s *Snapshot) removes(c *Change) []*Remove {
+	var out []*Remove
+	for _, f := range c.Removes {
+		out = append(out, removal(f, c))
+	}
 	if !c.Replace && !c.Dynamic {
-		return nil
+		return out
 	}
 	touched := map[string]bool{}
 	for i := range c.Adds {
 		touched[s.partitionKey(&c.Adds[i])] = true
 	}
-	var out []*Remove
 	for _, f := range s.Files() {
-		if c.Dynamic && !touched[s.partitionKey(f)] {
-			continue
+		if c.Replace || touched[s.partitionKey(f)] {
+			out = append(out, removal(f, c))
 		}
-		if f.PartitionValues == nil {
-			f.PartitionValues = map[string]*string{}
-		}
-		out = append(out, &Remove{
-			Path: f.Path, DeletionTimestamp: c.Now.UnixMilli(), DataChange: true, ExtendedFileMetadata: true,
-			PartitionValues: f.PartitionValues, Size: f.Size, DeletionVector: f.DeletionVector,
-			BaseRowID: f.BaseRowID, DefaultRowCommitVersion: f.DefaultRowCommitVersion,
-		})
 	}
 	return out
+}
+
+// removal takes a file out of the table.
+func removal(f *Add, c *Change) *Remove {
+	r := &Remove{
+		Path: f.Path, DeletionTimestamp: c.Now.UnixMilli(), DataChange: !c.Rearranges, ExtendedFileMetadata: true,
+		PartitionValues: f.PartitionValues, Size: f.Size, DeletionVector: f.DeletionVector,
+		BaseRowID: f.BaseRowID, DefaultRowCommitVersion: f.DefaultRowCommitVersion,
+	}
+	if r.PartitionValues == nil {
+		r.PartitionValues = map[string]*string{}
+	}
+	if n, ok := f.NumRecords(); ok && c.Layout.RemovedRows {
+		r.Stats = fmt.Sprintf(`{"numRecords":%d}`, n)
+	}
+	return r
 }
 
 func (s *Snapshot) partitionKey(f *Add) string {

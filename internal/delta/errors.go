@@ -21,6 +21,9 @@ const (
 // states are the SQLSTATEs of Delta's conditions used here.
 var states = map[string]string{
 	"DELTA_CANNOT_MODIFY_APPEND_ONLY":                "42809",
+	"DELTA_CONCURRENT_APPEND":                        "2D521",
+	"DELTA_CONCURRENT_DELETE_DELETE":                 "2D521",
+	"DELTA_CONCURRENT_DELETE_READ":                   "2D521",
 	"DELTA_CONCURRENT_TRANSACTION":                   "2D521",
 	"DELTA_CONCURRENT_WRITE":                         "2D521",
 	"DELTA_CREATE_TABLE_SCHEME_MISMATCH":             "42KD7",
@@ -59,6 +62,9 @@ var states = map[string]string{
 func newError(class, condition, msg string, args ...string) *plan.Error {
 	e := plan.NewError(class, condition, msg, args...)
 	e.State = states[condition]
+	if main, _, ok := strings.Cut(condition, "."); ok && e.State == "" {
+		e.State = states[main]
+	}
 	return e
 }
 

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -63,4 +64,19 @@ func statValue(x plan.Value, t plan.Type) (string, bool) {
 		return string(codec.AppendDecimal(nil, x, t.Scale)), true
 	}
 	return "", false
+}
+
+// NumRecords is the number of rows that a file's statistics tell, less those that
+// a deletion vector takes.
+func (a *Add) NumRecords() (int64, bool) {
+	var s struct {
+		NumRecords *int64 `json:"numRecords"`
+	}
+	if a.Stats == "" || json.Unmarshal([]byte(a.Stats), &s) != nil || s.NumRecords == nil {
+		return 0, false
+	}
+	if a.DeletionVector != nil {
+		return *s.NumRecords - a.DeletionVector.Cardinality, true
+	}
+	return *s.NumRecords, true
 }

@@ -28,6 +28,9 @@ type DataSpec struct {
 	Schema     plan.Type // of the rows, columns in the table's order
 	Partitions []string
 	Zone       *time.Location // of timestamps in directory names
+	// Sorted says that rows of a table with a change feed are on their way, whose
+	// files Delta names as those of partitions.
+	Sorted bool
 }
 
 // Written is what Write made.
@@ -106,8 +109,10 @@ type dataFile struct {
 type writer struct {
 	table Table
 	spec  DataSpec
-	data  []int // columns that go into the files
-	by    []int // partition columns
+	below string // directory of the files below the table's, "" for the table's own
+	stem  string // first word of the files' names
+	data  []int  // columns that go into the files
+	by    []int  // partition columns
 	file  plan.Type
 	style codec.TextStyle
 	open  map[fileKey]*dataFile
@@ -116,7 +121,7 @@ type writer struct {
 }
 
 func newWriter(t Table, spec DataSpec) *writer {
-	w := &writer{table: t, spec: spec, file: plan.Struct(), open: map[fileKey]*dataFile{}}
+	w := &writer{table: t, spec: spec, stem: "part", file: plan.Struct(), open: map[fileKey]*dataFile{}}
 	w.style = codec.TextStyle{Zone: codec.NewOffsets(spec.Zone)}
 	for i, f := range spec.Schema.Fields {
 		if !slices.ContainsFunc(spec.Partitions, func(p string) bool { return strings.EqualFold(p, f.Name) }) {
@@ -236,11 +241,11 @@ func (w *writer) begin(key fileKey, values map[string]*string) (*dataFile, error
 		}
 	}
 	dash := "-"
-	if key.dir != "" {
+	if key.dir != "" || w.spec.Sorted {
 		dash = "."
 	}
-	base := fmt.Sprintf("part-%05d-%s%sc000.snappy.parquet", key.part, uuid.NewString(), dash)
-	f := &dataFile{key: key, values: values, name: path.Join(key.dir, base)}
+	base := fmt.Sprintf("%s-%05d-%s%sc000.snappy.parquet", w.stem, key.part, uuid.NewString(), dash)
+	f := &dataFile{key: key, values: values, name: path.Join(w.below, key.dir, base)}
 	full := path.Join(w.table.Dir, f.name)
 	err := vfs.MkdirDurable(w.table.FS, path.Dir(full))
 	if err == nil {

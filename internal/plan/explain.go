@@ -66,6 +66,38 @@ func TreeText(e Expr) string {
 	return w.b.String()
 }
 
+// treeNames are calls that Catalyst writes by names of its own.
+var treeNames = map[string]string{
+	"isnull": "isnull", "isnotnull": "isnotnull", "startswith": "StartsWith", "endswith": "EndsWith",
+	"contains": "Contains",
+}
+
+// treeCall writes the calls that trees show otherwise than column names do.
+func (w *sqlWriter) treeCall(name string, args []Expr) bool {
+	switch {
+	case treeNames[name] != "":
+		w.b.WriteString(treeNames[name] + "(")
+		w.list(args)
+		w.b.WriteByte(')')
+	case name == "not" && len(args) == 1:
+		w.b.WriteString("NOT ")
+		w.expr(args[0])
+	case name == "in" && len(args) > 1:
+		w.expr(args[0])
+		w.b.WriteString(" IN (")
+		for i, a := range args[1:] {
+			if i > 0 {
+				w.b.WriteByte(',')
+			}
+			w.expr(a)
+		}
+		w.b.WriteByte(')')
+	default:
+		return false
+	}
+	return true
+}
+
 func treeList[E Expr](list []E) string {
 	parts := make([]string, len(list))
 	for i, e := range list {

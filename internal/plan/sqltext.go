@@ -188,6 +188,9 @@ func (w *sqlWriter) cast(n *Cast) {
 }
 
 func (w *sqlWriter) call(name, text string, args []Expr) {
+	if w.tree && w.treeCall(name, args) {
+		return
+	}
 	if text == "" {
 		text = templates[name]
 	}

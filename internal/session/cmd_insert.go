@@ -95,13 +95,18 @@ func withoutDefaults(n plan.Node) plan.Node {
 	for i, row := range values.Rows {
 		m.Rows[i] = slices.Clone(row)
 		for j, e := range row {
-			if a, ok := e.(*plan.UnresolvedAttribute); ok && len(a.Parts) == 1 &&
-				strings.EqualFold(a.Parts[0], "DEFAULT") {
+			if isDefault(e) {
 				m.Rows[i][j] = plan.Lit(nil, plan.Null)
 			}
 		}
 	}
 	return &m
+}
+
+// isDefault recognises the word DEFAULT.
+func isDefault(e plan.Expr) bool {
+	a, ok := e.(*plan.UnresolvedAttribute)
+	return ok && len(a.Parts) == 1 && strings.EqualFold(a.Parts[0], "DEFAULT")
 }
 
 // insertTarget is the table that rows go into.

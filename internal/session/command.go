@@ -24,6 +24,7 @@ func handlers() []handler {
 		on(nothing, createTable),
 		on(nothing, createView),
 		on(nothing, createVolume),
+		on(affectedSchema, deleteRows),
 		on(describeSchema, describe),
 		on(nothing, dropCatalog),
 		on(nothing, dropSchema),
@@ -36,6 +37,7 @@ func handlers() []handler {
 		on(setSchema, set),
 		on(showSchema, show),
 		on(nothing, startStream),
+		on(affectedSchema, updateRows),
 		on(nothing, use),
 		on(nothing, write),
 	}

@@ -30,6 +30,7 @@ type scope struct {
 	conf    *Conf
 	eval    *function.Env
 	files   *connector.Env
+	formats map[string]*connector.Format // that only this statement knows
 }
 
 // begin fixes what a statement sees.
@@ -87,6 +88,9 @@ func (sc *scope) partitions() int {
 // format finds a source or sink by name. The tables of memory sinks and the
 // batches of foreachBatch are read as formats of their own.
 func (sc *scope) format(name string) (*connector.Format, bool) {
+	if f := sc.formats[name]; f != nil {
+		return f, true
+	}
 	switch name {
 	case memoryTable:
 		return &connector.Format{Name: memoryTable, Scan: sc.session.scanMemory}, true

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/sql"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // names answers what analysis asks about the world of one statement.
@@ -34,6 +35,9 @@ func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error)
 	}
 	if len(t.Name) == 2 {
 		if f, ok := n.sc.format(t.Name[0]); ok && f.Describe != nil {
+			if err := n.sc.exists(f, t); err != nil {
+				return nil, err
+			}
 			return &plan.Read{
 				Format: f.Name, Options: t.Options, Paths: []string{t.Name[1]}, Streaming: t.Streaming,
 			}, nil
@@ -45,6 +49,23 @@ func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error)
 	e := catalog.TableNotFound(t.Name, s.queryPath())
 	e.Class = plan.ClassExtendedAnalysis
 	return nil, e.At(t.Origin)
+}
+
+// exists refuses a path of a statement where there is nothing. Formats of files
+// say so themselves.
+func (sc *scope) exists(f *connector.Format, t *plan.NamedTable) error {
+	if f.Create == nil || t.Streaming {
+		return nil
+	}
+	place, err := sc.session.engine.files.Resolve(t.Name[1])
+	if err != nil {
+		return err
+	}
+	if _, err := place.FS.Stat(place.Path); !vfs.NotFound(err) {
+		return nil
+	}
+	e := plan.AnalysisError("PATH_NOT_FOUND", "There is nothing at "+t.Name[1]+".", "path", t.Name[1])
+	return e.At(t.Origin)
 }
 
 // entry is a table or view of the catalog as a relation.

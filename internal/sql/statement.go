@@ -15,6 +15,12 @@ func (p *parser) statement() plan.Node {
 		return p.withStatement()
 	case "INSERT":
 		return p.insert(nil)
+	case "DELETE":
+		return p.deleteFrom()
+	case "UPDATE":
+		return p.update()
+	case "MERGE":
+		return p.merge(nil)
 	case "CREATE", "REPLACE":
 		return p.create()
 	case "DROP":
@@ -41,12 +47,16 @@ func (p *parser) statement() plan.Node {
 // none is what a statement is when it was not read.
 func none() plan.Node { return &plan.OneRow{} }
 
-// withStatement reads WITH … and the query or INSERT behind it.
+// withStatement reads WITH … and the query, INSERT or MERGE behind it.
 func (p *parser) withStatement() plan.Node {
 	start := p.i
 	defs := p.ctes()
-	if p.at("INSERT") {
-		return p.insert(func(q plan.Node) plan.Node { return p.with(start, defs, q) })
+	around := func(q plan.Node) plan.Node { return p.with(start, defs, q) }
+	switch {
+	case p.at("INSERT"):
+		return p.insert(around)
+	case p.ahead("MERGE", "INTO") || p.ahead("MERGE", "WITH"):
+		return p.merge(around)
 	}
 	return p.with(start, defs, p.organised(p.setOps(1)))
 }
@@ -86,7 +96,7 @@ var hiveStatements = [][]string{
 // words. The second word alone being wrong is an error that names it.
 var unsupported = [][]string{
 	{"ALTER", "TABLE"}, {"ALTER", "VIEW"}, {"ALTER", "SCHEMA"}, {"ALTER", "DATABASE"},
-	{"ALTER", "NAMESPACE"}, {"MERGE", "INTO"}, {"MERGE", "WITH"}, {"UPDATE"}, {"DELETE", "FROM"},
+	{"ALTER", "NAMESPACE"},
 	{"TRUNCATE", "TABLE"}, {"COMMENT", "ON"},
 	{"DECLARE"}, {"LOAD", "DATA"}, {"MSCK", "REPAIR", "TABLE"}, {"REPAIR", "TABLE"}, {"ADD"}, {"LIST"}, {"CALL"},
 	{"EXECUTE", "IMMEDIATE"}, {"BEGIN"}, {"OPTIMIZE"}, {"VACUUM"}, {"RESTORE", "TABLE"},
@@ -137,10 +147,7 @@ func (p *parser) refused() plan.Node {
 		return n
 	}
 	hint := ""
-	switch p.cur().word {
-	case "DELETE":
-		hint = "missing 'FROM'"
-	case "TRUNCATE":
+	if p.at("TRUNCATE") {
 		hint = "missing 'TABLE'"
 	}
 	for _, words := range unsupported {

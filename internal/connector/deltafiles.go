@@ -1,0 +1,187 @@
+package connector
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/function"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// Statements that change rows of a Delta table work on its files, which these
+// functions find, read and commit.
+
+// DeltaTable is the table at a path.
+func DeltaTable(env *Env, path string) (delta.Table, error) { return deltaTable(env, path) }
+
+// ScanDelta yields columns of some files of a snapshot, dealt into partitions as
+// Spark's reader deals them. placed gives the rows of a chunk what tells where they
+// stand: the number of their file, and that of the first of them in the file.
+func ScanDelta(
+	ctx context.Context, env *Env, s *delta.Snapshot, files []*delta.Add, columns []string,
+	placed func(c *chunk.Chunk, file int, row int64) *chunk.Chunk,
+) chunk.Rows {
+	sizes := make([]int64, len(files))
+	for i, f := range files {
+		sizes[i] = f.Size
+	}
+	return readParts(env, sizes, func(i int) chunk.Rows {
+		return func(yield func(*chunk.Chunk, error) bool) {
+			row := int64(0)
+			for c, err := range s.ReadFile(ctx, files[i], columns) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				n := int64(c.Rows)
+				if !yield(placed(c, i, row), nil) {
+					return
+				}
+				row += n
+			}
+		}
+	})
+}
+
+// PruneDelta is the files of a snapshot that may hold rows for which conditions
+// over columns of the table are true: those on partition columns alone are
+// computed, the others are held against the statistics of each file.
+func PruneDelta(
+	env *Env, s *delta.Snapshot, columns []*plan.Attribute, conditions []plan.Expr,
+) ([]*delta.Add, error) {
+	files := s.Files()
+	var others []plan.Expr
+	for _, c := range conditions {
+		if !DeltaPartitioned(s, columns, c) {
+			others = append(others, c)
+			continue
+		}
+		var err error
+		if files, err = inPartitions(env, s, columns, c, files); err != nil {
+			return nil, err
+		}
+	}
+	kept := files[:0:0]
+	for _, f := range files {
+		if s.MayMatch(f, others) {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
+}
+
+// DeltaPartitioned reports whether a condition is about partition columns and
+// nothing else.
+func DeltaPartitioned(s *delta.Snapshot, columns []*plan.Attribute, condition plan.Expr) bool {
+	refs := plan.References(condition)
+	for _, a := range columns {
+		if s.Partitioned(a.Name) {
+			delete(refs, a.ID)
+		}
+	}
+	return len(refs) == 0 && plan.Walk(condition, func(e plan.Expr) bool {
+		switch n := e.(type) {
+		case *plan.Subquery, *plan.PythonUDF:
+			return false
+		case *plan.Call:
+			d, ok := function.Lookup(n.Name)
+			return ok && !d.Volatile
+		}
+		return true
+	})
+}
+
+// inPartitions are the files whose partition values make a condition true.
+func inPartitions(
+	env *Env, s *delta.Snapshot, columns []*plan.Attribute, condition plan.Expr, files []*delta.Add,
+) ([]*delta.Add, error) {
+	var parts []*plan.Attribute
+	for _, a := range columns {
+		if s.Partitioned(a.Name) {
+			parts = append(parts, a)
+		}
+	}
+	test, err := env.Condition(condition, parts)
+	if err != nil {
+		return nil, err
+	}
+	var kept []*delta.Add
+	for len(files) > 0 {
+		some := files[:min(len(files), chunk.MaxRows)]
+		files = files[len(some):]
+		c, err := s.PartitionRows(some, parts)
+		if err != nil {
+			return nil, err
+		}
+		sel, err := test(c)
+		if err != nil {
+			return nil, err
+		}
+		sel.Each(len(some), func(i int) { kept = append(kept, some[i]) })
+	}
+	return kept, nil
+}
+
+// InDeltaPartitions is the test of a file by conditions on partition columns; nil
+// without such conditions.
+func InDeltaPartitions(
+	env *Env, s *delta.Snapshot, columns []*plan.Attribute, conditions []plan.Expr,
+) func(*delta.Add) (bool, error) {
+	var mine []plan.Expr
+	for _, c := range conditions {
+		if DeltaPartitioned(s, columns, c) {
+			mine = append(mine, c)
+		}
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	return func(f *delta.Add) (bool, error) {
+		files := []*delta.Add{f}
+		for _, c := range mine {
+			var err error
+			if files, err = inPartitions(env, s, columns, c, files); err != nil || len(files) == 0 {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+}
+
+// CommitDelta commits a change, and removes its files when they are certain not
+// to be wanted. After an error of the disk the commit may stand all the same, so
+// they stay. done is false when the table had the change's transaction already.
+func CommitDelta(
+	ctx context.Context, env *Env, s *delta.Snapshot, change delta.Change, made delta.Rewritten,
+) (done bool, err error) {
+	done, err = s.Commit(ctx, change)
+	if done && s.CheckpointError() != nil {
+		env.warn("The log of the Delta table in %s goes on without a checkpoint: %v", s.Dir, s.CheckpointError())
+	}
+	var refused *plan.Error
+	if err == nil && !done || errors.As(err, &refused) {
+		return done, errors.Join(err, s.DiscardRewritten(made))
+	}
+	return done, err
+}
+
+// DeltaRules is what the columns of a Delta table ask of values, beyond NOT NULL.
+type DeltaRules struct{ schema plan.Type }
+
+// NewDeltaRules are the rules of a table with these columns.
+func NewDeltaRules(schema plan.Type) *DeltaRules { return &DeltaRules{schema} }
+
+// Apply is rows as the table takes them: texts as long as CHAR and VARCHAR say.
+func (r *DeltaRules) Apply(c *chunk.Chunk) (*chunk.Chunk, error) {
+	out := *c
+	out.Cols = make([]*chunk.Vector, len(c.Cols))
+	for i, f := range r.schema.Fields {
+		var err error
+		if out.Cols[i], err = function.FitText(c.Cols[i], f.Type, tooLongFor(f.Name)); err != nil {
+			return nil, err
+		}
+	}
+	return &out, nil
+}

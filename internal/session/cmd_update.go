@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// updateRows is UPDATE.
+func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error) {
+	sc, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	t, err := sc.target(ctx, "UPDATE", c.Table)
+	if err != nil {
+		return nil, err
+	}
+	values, err := t.assigned(withDefaults(c.Set), 0)
+	if err != nil {
+		return nil, err
+	}
+	cond, err := t.condition(c.Cond)
+	if err == nil {
+		err = t.tables.Plain("UPDATE", values...)
+	}
+	if err == nil {
+		err = t.steady(append(values[:len(values):len(values)], cond)...)
+	}
+	if err == nil {
+		err = t.snapshot.CheckRemovable()
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := t.update(ctx, c.Cond != nil, cond, values)
+	if err != nil {
+		return nil, err
+	}
+	return affected(n), nil
+}
+
+// withDefaults puts NULL, the default of every column, in the place of DEFAULT.
+func withDefaults(set []plan.Assignment) []plan.Assignment {
+	out := make([]plan.Assignment, len(set))
+	for i, a := range set {
+		if isDefault(a.Value) {
+			a.Value = plan.Lit(nil, plan.Null)
+		}
+		out[i] = a
+	}
+	return out
+}
+
+// update gives the rows for which a condition is true the values, one for each
+// column.
+func (t *target) update(ctx context.Context, given bool, cond plan.Expr, values []plan.Expr) (int64, error) {
+	cond, err := t.prune(cond)
+	if err != nil {
+		return 0, err
+	}
+	if !t.partitioned(cond) {
+		found, err := t.find(ctx, cond)
+		if err != nil {
+			return 0, err
+		}
+		var touched []*delta.Add
+		for i, n := range found {
+			if n > 0 {
+				touched = append(touched, t.files[i])
+			}
+		}
+		t.files = touched
+	}
+	if len(t.files) == 0 {
+		return 0, nil
+	}
+	scanned := time.Since(t.began)
+	fate, err := t.choice(updated, cond)
+	if err != nil {
+		return 0, err
+	}
+	after := make([]plan.Expr, len(values))
+	for i, v := range values {
+		if after[i], err = t.analyzer.Call("if", cond, v, t.columns[i]); err != nil {
+			return 0, err
+		}
+	}
+	w, err := t.writeAnew(ctx, fate, after)
+	if err != nil {
+		return 0, err
+	}
+	var shown []plan.Expr
+	if given {
+		shown = append(shown, cond)
+	}
+	return w.count[updated], t.commitUpdate(ctx, w, predicate(shown...), scanned)
+}
+
+func (t *target) commitUpdate(ctx context.Context, w *rewriting, where delta.Param, scanned time.Duration,
+) error {
+	total := time.Since(t.began)
+	c := t.change([]delta.Param{where})
+	c.Removes, c.Adds, c.ChangeData = t.files, w.made.Adds, w.made.ChangeData
+	c.Metrics = []delta.Param{
+		delta.Number("numRemovedFiles", int64(len(c.Removes))), delta.Number("numRemovedBytes", bytesOf(c.Removes)),
+		delta.Number("numCopiedRows", w.count[stays]), delta.Number("numDeletionVectorsAdded", 0),
+		delta.Number("executionTimeMs", ms(total)), delta.Number("numDeletionVectorsUpdated", 0),
+		delta.Number("scanTimeMs", ms(scanned)), delta.Number("numAddedFiles", int64(len(c.Adds))),
+		delta.Number("numUpdatedRows", w.count[updated]), delta.Number("numDeletionVectorsRemoved", 0),
+		delta.Number("numAddedChangeFiles", int64(len(c.ChangeData))), delta.Number("numAddedBytes", w.made.Bytes),
+		delta.Number("rewriteTimeMs", ms(total-scanned)),
+	}
+	return t.finish(ctx, c, w.made)
+}

@@ -1,0 +1,256 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-dev/weir/internal/analyze"
+	"github.com/weir-dev/weir/internal/catalog"
+	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/eval"
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// targetTable is the format under which a statement reads the table it changes:
+// some files of one version, with two more columns that say where a row stands.
+const targetTable = "table of a statement"
+
+// target is a Delta table that a statement changes, at the version it was read.
+type target struct {
+	*scope
+	analyzer  *analyze.Analyzer
+	tables    *analyze.Tables
+	operation string    // DELETE, UPDATE, MERGE
+	began     time.Time // the statement
+
+	snapshot *delta.Snapshot
+	columns  []*plan.Attribute // of the table, in its order
+	file     *plan.Attribute   // the number of a row's file among files
+	row      *plan.Attribute   // its place in the file
+	scan     *plan.Scan        // of these files, all columns and the two
+	files    []*delta.Add      // that the scan reads
+	reads    *delta.Reads      // what the statement rests on
+
+	narrowed []narrowing // casts of assigned values that may overflow
+}
+
+// target resolves the relations of a statement, of which the first is the table
+// that it changes, and reads the newest version of that.
+func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Node) (*target, error) {
+	t := &target{scope: sc, analyzer: sc.analyzer(), operation: operation, began: time.Now()}
+	var err error
+	if t.tables, err = t.analyzer.Tables(ctx, nodes...); err != nil {
+		return nil, err
+	}
+	scan, shown, filtered := t.tables.Target()
+	switch {
+	case scan == nil:
+		return nil, plan.Unsupported(operation + " on what is no table")
+	case scan.Relation.Format != deltaFormat || scan.Streaming:
+		return nil, tableOperation(relationID(scan), operation)
+	case filtered:
+		return nil, deltaMistake("DELTA_UNEXPECTED_PARTIAL_SCAN", "KD00A",
+			operation+" needs the whole table, and the view shows some of its rows.",
+			"path", "file:"+scan.Relation.Paths[0])
+	case !shown:
+		return nil, plan.Unsupported(operation + " on a view that shows other columns than its table")
+	case travels(scan.Relation.Options):
+		return nil, plan.Unsupported(operation + " on an older version of a table")
+	}
+	return t, t.open(ctx, scan)
+}
+
+// relationID is the name of a relation, or its format and path.
+func relationID(scan *plan.Scan) plan.TableID {
+	if scan.Relation.Table != nil {
+		return *scan.Relation.Table
+	}
+	r := scan.Relation
+	return plan.TableID{Catalog: catalog.SparkCatalog, Schema: r.Format, Name: strings.Join(r.Paths, ",")}
+}
+
+func (t *target) open(ctx context.Context, scan *plan.Scan) error {
+	table, err := connector.DeltaTable(t.scope.files, scan.Relation.Paths[0])
+	if err != nil {
+		return err
+	}
+	if t.snapshot, err = table.Load(ctx); err != nil {
+		return err
+	}
+	if err := t.snapshot.CheckWritable(); err != nil {
+		return err
+	}
+	if !t.snapshot.Schema.EqualIgnoringNull(scan.Relation.Schema) {
+		return plan.NewError("io.delta.exceptions.MetadataChangedException", "DELTA_METADATA_CHANGED",
+			"The columns of the table changed while the statement began; run it again.")
+	}
+	t.columns = scan.Attrs
+	t.file = t.analyzer.NewColumn("file", plan.Int)
+	t.row = t.analyzer.NewColumn("row", plan.Long)
+	m := *scan
+	m.Relation.Format = targetTable
+	m.Attrs = append(slices.Clone(scan.Attrs), t.file, t.row)
+	t.scan = &m
+	t.own(targetTable, t.rows)
+	return nil
+}
+
+// own makes a format that only this statement knows.
+func (sc *scope) own(name string, scan func(context.Context, *connector.Env, *plan.Scan) chunk.Rows) {
+	if sc.formats == nil {
+		sc.formats = map[string]*connector.Format{}
+	}
+	sc.formats[name] = &connector.Format{Name: name, Scan: scan}
+}
+
+// rows yields the files of the statement, with the columns that are asked for.
+func (t *target) rows(ctx context.Context, env *connector.Env, scan *plan.Scan) chunk.Rows {
+	var names []string
+	for _, a := range scan.Attrs {
+		if a.ID != t.file.ID && a.ID != t.row.ID {
+			names = append(names, a.Name)
+		}
+	}
+	placed := func(c *chunk.Chunk, file int, row int64) *chunk.Chunk { return t.placed(c, scan.Attrs, file, row) }
+	return connector.ScanDelta(ctx, env, t.snapshot, t.files, names, placed)
+}
+
+// placed is rows with the columns that say where they stand.
+func (t *target) placed(c *chunk.Chunk, attrs []*plan.Attribute, file int, row int64) *chunk.Chunk {
+	out := &chunk.Chunk{Rows: c.Rows, Part: c.Part}
+	next := 0
+	for _, a := range attrs {
+		switch a.ID {
+		case t.file.ID:
+			v := chunk.Make(plan.Int, c.Rows)
+			for i := range chunk.Values[int32](v) {
+				chunk.Values[int32](v)[i] = int32(file)
+			}
+			out.Cols = append(out.Cols, v)
+		case t.row.ID:
+			v := chunk.Make(plan.Long, c.Rows)
+			for i := range chunk.Values[int64](v) {
+				chunk.Values[int64](v)[i] = row + int64(i)
+			}
+			out.Cols = append(out.Cols, v)
+		default:
+			out.Cols = append(out.Cols, c.Cols[next])
+			next++
+		}
+	}
+	return out
+}
+
+// prune leaves the files that may hold rows for which a condition is true, and
+// notes what the statement rests on by that. It gives the condition back with the
+// casts of its constants done.
+func (t *target) prune(condition plan.Expr) (plan.Expr, error) {
+	condition, err := t.folded(condition)
+	if err != nil {
+		return nil, err
+	}
+	parts := analyze.Conjuncts(condition)
+	if t.files, err = connector.PruneDelta(t.scope.files, t.snapshot, t.columns, parts); err != nil {
+		return nil, err
+	}
+	t.reads = &delta.Reads{
+		Files:   t.files,
+		Matches: connector.InDeltaPartitions(t.scope.files, t.snapshot, t.columns, parts),
+	}
+	return condition, nil
+}
+
+// folded is a condition with the casts of its constants done, so that statistics
+// can be held against them.
+func (t *target) folded(e plan.Expr) (plan.Expr, error) {
+	return plan.Transform(e, func(e plan.Expr) (plan.Expr, error) {
+		c, ok := e.(*plan.Cast)
+		if !ok {
+			return e, nil
+		}
+		if _, ok := c.Child.(*plan.Literal); !ok {
+			return e, nil
+		}
+		v, err := eval.Const(c, t.eval)
+		if err != nil {
+			return e, nil // the rows will say so, if there are any
+		}
+		return plan.Lit(v, c.To), nil
+	})
+}
+
+// partitioned reports whether a condition is about partition columns only.
+func (t *target) partitioned(condition plan.Expr) bool {
+	return connector.DeltaPartitioned(t.snapshot, t.columns, condition)
+}
+
+// whole is true for every row: the condition that a statement left out.
+func whole() plan.Expr { return plan.Lit(true, plan.Boolean) }
+
+// condition resolves the WHERE of a DELETE or UPDATE.
+func (t *target) condition(e plan.Expr) (plan.Expr, error) {
+	if e == nil {
+		return whole(), nil
+	}
+	cond, err := t.tables.Condition(e, "WHERE", 0)
+	if err != nil {
+		return nil, err
+	}
+	if analyze.HoldsSubquery(cond) {
+		return nil, t.noSubquery(cond, t.operation)
+	}
+	return cond, t.tables.Plain(t.operation, cond)
+}
+
+func (t *target) noSubquery(cond plan.Expr, operation string) error {
+	return deltaMistake("DELTA_UNSUPPORTED_SUBQUERY", "0AKDC",
+		fmt.Sprintf("A condition of %s holds a subquery; use MERGE with the subquery as its source.", operation),
+		"operation", operation, "cond", plan.QualifiedText(cond, t.eval.Zone))
+}
+
+// steady refuses expressions that are not the same each time they are computed.
+func (t *target) steady(list ...plan.Expr) error {
+	if !slices.ContainsFunc(list, analyze.Volatile) {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = t.tables.Text(e)
+	}
+	return plan.AnalysisError("INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+		t.operation+" computes no expression that is another one each time.",
+		"sqlExprs", strings.Join(texts, ", "))
+}
+
+// query runs a plan over resolved relations and expressions.
+func (t *target) query(ctx context.Context, n plan.Node) (chunk.Rows, error) {
+	n, err := t.analyzer.Finish(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.checkPython(n); err != nil {
+		return nil, err
+	}
+	r, err := t.run(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return r.Rows, nil
+}
+
+// named gives an expression a name and an identity.
+func (t *target) named(e plan.Expr, name string) *plan.Alias {
+	return &plan.Alias{Child: e, Names: []string{name}, ID: t.analyzer.NewColumn(name, plan.Null).ID}
+}
+
+// deltaMistake is an error of Delta's about a statement.
+func deltaMistake(condition, state, msg string, args ...string) *plan.Error {
+	e := plan.NewError("org.apache.spark.sql.delta.DeltaAnalysisException", condition, msg, args...)
+	e.State = state
+	return e
+}
