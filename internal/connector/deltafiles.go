@@ -16,6 +16,12 @@ import (
 // DeltaTable is the table at a path.
 func DeltaTable(env *Env, path string) (delta.Table, error) { return deltaTable(env, path) }
 
+// DeltaPath is the path of a table without the version that it may end in.
+func DeltaPath(env *Env, text string) (string, error) {
+	path, _, err := travelled(env, text, nil)
+	return path, err
+}
+
 // ScanDelta yields columns of some files of a snapshot, dealt into partitions as
 // Spark's reader deals them. placed gives the rows of a chunk what tells where they
 // stand: the number of their file, and that of the first of them in the file.

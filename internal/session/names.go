@@ -57,7 +57,11 @@ func (sc *scope) exists(f *connector.Format, t *plan.NamedTable) error {
 	if f.Create == nil || t.Streaming {
 		return nil
 	}
-	place, err := sc.session.engine.files.Resolve(t.Name[1])
+	path, err := connector.DeltaPath(sc.files, t.Name[1])
+	if err != nil {
+		return err
+	}
+	place, err := sc.session.engine.files.Resolve(path)
 	if err != nil {
 		return err
 	}
