@@ -22,33 +22,40 @@ func DeltaPath(env *Env, text string) (string, error) {
 	return path, err
 }
 
-// ScanDelta yields columns of some files of a snapshot, dealt into partitions as
-// Spark's reader deals them. placed gives the rows of a chunk what tells where they
-// stand: the number of their file, and that of the first of them in the file.
-func ScanDelta(
-	ctx context.Context, env *Env, s *delta.Snapshot, files []*delta.Add, columns []string,
-	placed func(c *chunk.Chunk, file int, row int64) *chunk.Chunk,
-) chunk.Rows {
-	sizes := make([]int64, len(files))
-	for i, f := range files {
+// DeltaScan is some columns of some files of a snapshot.
+type DeltaScan struct {
+	Snapshot *delta.Snapshot
+	Files    []*delta.Add
+	Columns  []string
+	// Placed gives the rows of a chunk what tells where they stand: the number of
+	// their file, and that of the first of them in the file.
+	Placed func(c *chunk.Chunk, file int, row int64) *chunk.Chunk
+}
+
+// Rows are dealt into partitions as Spark's reader deals files.
+func (s DeltaScan) Rows(ctx context.Context, env *Env) chunk.Rows {
+	sizes := make([]int64, len(s.Files))
+	for i, f := range s.Files {
 		sizes[i] = f.Size
 	}
-	return readParts(env, sizes, func(i int) chunk.Rows {
-		return func(yield func(*chunk.Chunk, error) bool) {
-			row := int64(0)
-			for c, err := range s.ReadFile(ctx, files[i], columns) {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				n := int64(c.Rows)
-				if !yield(placed(c, i, row), nil) {
-					return
-				}
-				row += n
+	return readParts(env, sizes, func(i int) chunk.Rows { return s.file(ctx, i) })
+}
+
+func (s DeltaScan) file(ctx context.Context, i int) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		row := int64(0)
+		for c, err := range s.Snapshot.ReadFile(ctx, s.Files[i], s.Columns) {
+			if err != nil {
+				yield(nil, err)
+				return
 			}
+			n := int64(c.Rows)
+			if !yield(s.Placed(c, i, row), nil) {
+				return
+			}
+			row += n
 		}
-	})
+	}
 }
 
 // PruneDelta is the files of a snapshot that may hold rows for which conditions

@@ -52,7 +52,7 @@ func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Nod
 	case scan == nil:
 		return nil, plan.Unsupported(operation + " on what is no table")
 	case scan.Relation.Format != deltaFormat || scan.Streaming:
-		return nil, tableOperation(relationID(scan), operation)
+		return nil, notChanged(relationID(scan), operation)
 	case filtered:
 		return nil, deltaMistake("DELTA_UNEXPECTED_PARTIAL_SCAN", "KD00A",
 			operation+" needs the whole table, and the view shows some of its rows.",
@@ -63,6 +63,18 @@ func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Nod
 		return nil, plan.Unsupported(operation + " on an older version of a table")
 	}
 	return t, t.open(ctx, scan)
+}
+
+// notChanged refuses a table of files. Spark refuses UPDATE and MERGE while it
+// plans, DELETE while it analyses.
+func notChanged(id plan.TableID, operation string) *plan.Error {
+	if operation == "DELETE" {
+		return tableOperation(id, operation)
+	}
+	word := map[string]string{"UPDATE": "UPDATE TABLE", "MERGE": "MERGE INTO TABLE"}[operation]
+	e := tableOperation(id, word)
+	e.Class = plan.ClassUnsupported
+	return e
 }
 
 // relationID is the name of a relation, or its format and path.
@@ -116,8 +128,12 @@ func (t *target) rows(ctx context.Context, env *connector.Env, scan *plan.Scan) 
 			names = append(names, a.Name)
 		}
 	}
-	placed := func(c *chunk.Chunk, file int, row int64) *chunk.Chunk { return t.placed(c, scan.Attrs, file, row) }
-	return connector.ScanDelta(ctx, env, t.snapshot, t.files, names, placed)
+	return connector.DeltaScan{
+		Snapshot: t.snapshot, Files: t.files, Columns: names,
+		Placed: func(c *chunk.Chunk, file int, row int64) *chunk.Chunk {
+			return t.placed(c, scan.Attrs, file, row)
+		},
+	}.Rows(ctx, env)
 }
 
 // placed is rows with the columns that say where they stand.
