@@ -26,6 +26,9 @@ type Env struct {
 	// those for which the condition is true. Nil when nothing is filtered early.
 	// The test belongs to one goroutine.
 	Condition func(cond plan.Expr, columns []*plan.Attribute) (func(*chunk.Chunk) (chunk.Sel, error), error)
+	// Compute makes SQL expressions over columns of a schema ready to be computed, now
+	// being the time that they see. Nil where there is no SQL.
+	Compute func(texts []string, columns plan.Type, now time.Time) (*Computed, error)
 	// Warn is told what was skipped or left undone without stopping a query: a
 	// corrupt file that may be ignored, a checkpoint of a table. Nil drops it.
 	Warn func(text string)
@@ -221,6 +224,7 @@ type CreateSpec struct {
 	Schema     plan.Type // CHAR, VARCHAR and NOT NULL included
 	Path       string
 	Partitions []string
+	Clustering []string // columns that rows are kept together by
 	Comment    string
 	Properties map[string]string
 	Managed    bool // the catalog owns the directory

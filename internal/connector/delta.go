@@ -158,6 +158,7 @@ type deltaWrite struct {
 	schema     plan.Type
 	options    plan.Options
 	partitions []string
+	properties map[string]string // of a table that the write makes
 	castable   func(from, to plan.Type) bool
 	replace    bool
 }
@@ -175,80 +176,38 @@ func (w *deltaWrite) fit(s *delta.Snapshot) (*delta.Fit, error) {
 	}
 	return s.Fit(w.schema, delta.FitOptions{
 		MergeSchema: merge, OverwriteSchema: overwrite && w.replace, Castable: w.castable,
-		Partitions: w.partitions, Now: w.env.Now(),
+		Partitions: w.partitions, Now: w.env.Now(), Properties: w.properties,
+		Defaults: delta.DefaultProperties(w.env.Conf),
 	})
 }
 
 // store writes the rows into data files of the table's columns.
-func (w *deltaWrite) store(ctx context.Context, fit *delta.Fit, rows chunk.Rows) (delta.Written, error) {
-	shape, err := newReshape(w.env, w.schema, fit)
+func (w *deltaWrite) store(
+	ctx context.Context, s *delta.Snapshot, fit *delta.Fit, rows chunk.Rows,
+) (delta.Written, error) {
+	m := &s.Metadata
+	if fit.Metadata != nil {
+		m = fit.Metadata
+	}
+	shape, err := newTableRows(w.env, w.schema, fit, m)
 	if err != nil {
 		return delta.Written{}, err
 	}
 	spec := delta.DataSpec{Schema: fit.Schema, Partitions: fit.Partitions, Zone: w.env.Eval.Zone}
-	return w.table.Write(ctx, spec, shape.rows(rows))
-}
-
-// reshape turns rows of the data into rows of the table: columns by name, cast
-// where types differ, NULL where the data has none, texts as long as CHAR and
-// VARCHAR say.
-type reshape struct {
-	schema plan.Type
-	from   []int
-	cast   []function.Kernel // nil where the type is the same
-}
-
-func newReshape(env *Env, data plan.Type, fit *delta.Fit) (*reshape, error) {
-	r := &reshape{schema: fit.Schema, from: fit.From, cast: make([]function.Kernel, len(fit.From))}
-	for i, at := range fit.From {
-		to := fit.Schema.Fields[i].Type.Unbounded()
-		if at < 0 || data.Fields[at].Type.Unbounded().EqualIgnoringNull(to) {
-			continue
-		}
-		var err error
-		r.cast[i], err = function.CastKernel(data.Fields[at].Type, to, plan.CastANSI, env.Eval)
-		if err != nil {
-			return nil, err
-		}
+	written, err := w.table.Write(ctx, spec, shape.rows(rows))
+	if err != nil {
+		return written, err
 	}
-	return r, nil
+	s.Number(fit, shape.last)
+	return written, nil
 }
 
-func (r *reshape) rows(in chunk.Rows) chunk.Rows {
-	return func(yield func(*chunk.Chunk, error) bool) {
-		for c, err := range in {
-			if err == nil {
-				c, err = r.chunk(c)
-			}
-			if !yield(c, err) || err != nil {
-				return
-			}
-		}
+// describe is what the fit says of the table, in the change that needs it.
+func describe(change *delta.Change, fit *delta.Fit) {
+	change.Metadata, change.Protocol, change.Ruled = fit.Metadata, fit.Protocol, true
+	if fit.Numbered {
+		change.Tags = map[string]string{delta.IdentityTag: "true"}
 	}
-}
-
-func (r *reshape) chunk(c *chunk.Chunk) (*chunk.Chunk, error) {
-	out := &chunk.Chunk{Cols: make([]*chunk.Vector, len(r.from)), Rows: c.Rows, Part: c.Part}
-	for i, at := range r.from {
-		switch {
-		case at < 0:
-			out.Cols[i] = chunk.NullVector(r.schema.Fields[i].Type.Unbounded(), c.Rows)
-		case r.cast[i] == nil:
-			out.Cols[i] = c.Cols[at]
-		default:
-			v, err := r.cast[i]([]*chunk.Vector{c.Cols[at]}, nil, c.Rows)
-			if err != nil {
-				return nil, err
-			}
-			out.Cols[i] = v
-		}
-		var err error
-		f := r.schema.Fields[i]
-		if out.Cols[i], err = function.FitText(out.Cols[i], f.Type, tooLongFor(f.Name)); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // tooLongFor is Delta's error for a text that is longer than its column allows.
@@ -279,6 +238,7 @@ func createDelta(ctx context.Context, env *Env, spec CreateSpec) error {
 	_, err = t.Create(ctx, delta.CreateSpec{
 		Schema: spec.Schema, Partitions: spec.Partitions, Description: spec.Comment,
 		Properties: spec.Properties, Managed: spec.Managed, Replace: spec.Replace, Now: env.Now(),
+		Defaults: delta.DefaultProperties(env.Conf), Clustering: spec.Clustering,
 	})
 	return err
 }
@@ -318,7 +278,7 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 		return err
 	}
 	w := &deltaWrite{env: env, table: t, schema: spec.Schema, options: spec.Options, partitions: spec.Partitions,
-		castable: narrower, replace: spec.Mode == plan.SaveOverwrite}
+		castable: narrower, replace: spec.Mode == plan.SaveOverwrite, properties: tableProperties(spec)}
 	if len(spec.Partitions) == 0 {
 		w.partitions = nil
 	}
@@ -326,12 +286,16 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	if err != nil {
 		return err
 	}
-	written, err := w.store(ctx, fit, rows)
+	written, err := w.store(ctx, s, fit, rows)
 	if err != nil {
 		return err
 	}
 	change := delta.BatchWrite(deltaModes[spec.Mode], spec.Partitions, written, env.Now())
-	change.Metadata, change.Protocol, change.Txn = describedBy(fit, spec), fit.Protocol, txn
+	if fit.Metadata != nil && spec.Comment != "" {
+		fit.Metadata.Description = spec.Comment
+	}
+	describe(&change, fit)
+	change.Txn = txn
 	if w.replace {
 		mode, _ := spec.Options.Get("partitionOverwriteMode")
 		change.Dynamic = strings.EqualFold(mode, "dynamic") && len(fit.Partitions) > 0
@@ -348,21 +312,17 @@ func (w *deltaWrite) commit(
 	return err
 }
 
-// describedBy is the description of the table that a write makes or changes.
-func describedBy(fit *delta.Fit, spec WriteSpec) *delta.Metadata {
-	if fit.Metadata == nil {
-		return nil
+// tableProperties are those of a table that a write makes: the statement's, and the
+// writer's options that are called like properties.
+func tableProperties(spec WriteSpec) map[string]string {
+	out := map[string]string{}
+	for key, value := range spec.Options {
+		if strings.HasPrefix(key, "delta.") {
+			out[key] = value
+		}
 	}
-	m := *fit.Metadata
-	m.Configuration = maps.Clone(m.Configuration)
-	if m.Configuration == nil {
-		m.Configuration = map[string]string{}
-	}
-	maps.Copy(m.Configuration, spec.Properties)
-	if spec.Comment != "" {
-		m.Description = spec.Comment
-	}
-	return &m
+	maps.Copy(out, spec.Properties)
+	return out
 }
 
 // narrower reports whether Parquet keeps both types alike and the table's is the
@@ -448,12 +408,12 @@ func (s *deltaSink) Write(ctx context.Context, batch Batch) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	written, err := s.write.store(ctx, fit, batch.Rows)
+	written, err := s.write.store(ctx, s.snapshot, fit, batch.Rows)
 	if err != nil {
 		return 0, err
 	}
 	change := delta.StreamUpdate(s.spec.Mode, s.spec.QueryID, batch.ID, written, s.write.env.Now())
-	change.Metadata, change.Protocol = fit.Metadata, fit.Protocol
+	describe(&change, fit)
 	return -1, s.write.commit(ctx, s.snapshot, change, written)
 }
 

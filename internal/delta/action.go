@@ -171,6 +171,7 @@ func (p params) MarshalJSON() ([]byte, error) {
 
 // commitInfo is the first line of a commit, for people and DESCRIBE HISTORY.
 type commitInfo struct {
+	InCommitTimestamp   *int64 `json:"inCommitTimestamp,omitempty"`
 	Timestamp           int64  `json:"timestamp"`
 	Operation           string `json:"operation"`
 	OperationParameters params `json:"operationParameters"`
@@ -178,8 +179,10 @@ type commitInfo struct {
 	IsolationLevel      string `json:"isolationLevel"`
 	IsBlindAppend       bool   `json:"isBlindAppend"`
 	OperationMetrics    params `json:"operationMetrics"`
-	EngineInfo          string `json:"engineInfo"`
-	TxnID               string `json:"txnId"`
+
+	Tags       map[string]string `json:"tags,omitempty"`
+	EngineInfo string            `json:"engineInfo"`
+	TxnID      string            `json:"txnId"`
 }
 
 // action is one line of a commit: exactly one of these, or something that no

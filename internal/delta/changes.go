@@ -161,8 +161,14 @@ func (t Table) Times() (first int64, times []int64, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	return t.timesBetween(0, seg.to)
+}
+
+// timesBetween are the times of the versions from one to another; first is the one
+// from which on the commits are there.
+func (t Table) timesBetween(from, to int64) (first int64, times []int64, err error) {
 	said := true // commits up to here say their time themselves
-	for v := seg.to; v >= 0; v-- {
+	for v := to; v >= from; v-- {
 		name := t.logPath(commitName(v))
 		info, err := t.FS.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -39,7 +38,13 @@ type Change struct {
 	Reads *Reads
 	// Rearranges says that no row changes, only the files that hold them.
 	Rearranges bool
-	Now        time.Time
+	// Ruled says that the rows of Adds are what constraints and computed columns ask
+	// for (D7).
+	Ruled bool
+	// Domains are texts that features keep with the table.
+	Domains []DomainMetadata
+	Tags    map[string]string // of the commit
+	Now     time.Time
 }
 
 // Layout is how a commit names the files that come and go. Readers do not care,
@@ -95,10 +100,18 @@ func (s *Snapshot) Commit(ctx context.Context, c Change) (done bool, err error) 
 }
 
 func (s *Snapshot) checkChange(c *Change) error {
+	if c.Protocol != nil {
+		if err := s.checkProtocol(*c.Protocol); err != nil {
+			return err
+		}
+	}
 	if s.Version < 0 {
 		return nil
 	}
 	if err := s.checkWritable(); err != nil {
+		return err
+	}
+	if err := s.checkRuled(c); err != nil {
 		return err
 	}
 	if c.Replace || c.Dynamic || len(c.Removes) > 0 && !c.Rearranges {
@@ -124,7 +137,13 @@ func (s *Snapshot) CheckRemovable() error {
 // lines is the commit's file.
 func (s *Snapshot) lines(c *Change) ([]byte, error) {
 	removes := s.removes(c)
+	stamp, err := s.stamp(c)
+	if err != nil {
+		return nil, err
+	}
 	info := &commitInfo{
+		InCommitTimestamp:   stamp.time,
+		Tags:                stamp.tags,
 		Timestamp:           c.Now.UnixMilli(),
 		Operation:           c.Operation,
 		OperationParameters: c.Params,
@@ -139,8 +158,8 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 		info.ReadVersion = &version
 	}
 	actions := []action{{CommitInfo: info}}
-	if c.Metadata != nil {
-		actions = append(actions, action{Metadata: c.Metadata})
+	if stamp.metadata != nil {
+		actions = append(actions, action{Metadata: stamp.metadata})
 	}
 	if c.Protocol != nil {
 		actions = append(actions, action{Protocol: c.Protocol})
@@ -148,7 +167,10 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 	if c.Txn != nil {
 		actions = append(actions, action{Txn: c.Txn})
 	}
-	actions = append(actions, c.fileActions(removes)...)
+	for i := range stamp.domains {
+		actions = append(actions, action{Domain: &stamp.domains[i]})
+	}
+	actions = append(actions, c.fileActions(stamp.adds, removes)...)
 	var b bytes.Buffer
 	for _, a := range actions {
 		if err := a.line(&b); err != nil {
@@ -159,7 +181,7 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 }
 
 // fileActions are the files that come and go.
-func (c *Change) fileActions(removes []*Remove) []action {
+func (c *Change) fileActions(adds []Add, removes []*Remove) []action {
 	var out, gone []action
 	for _, r := range removes {
 		gone = append(gone, action{Remove: r})
@@ -167,8 +189,8 @@ func (c *Change) fileActions(removes []*Remove) []action {
 	if c.Layout.RemovesFirst {
 		out, gone = gone, nil
 	}
-	for i := range c.Adds {
-		out = append(out, action{Add: &c.Adds[i]})
+	for i := range adds {
+		out = append(out, action{Add: &adds[i]})
 	}
 	for i := range c.ChangeData {
 		out = append(out, action{CDC: &c.ChangeData[i]})
@@ -263,25 +285,6 @@ func (s *Snapshot) committed(ctx context.Context, data []byte) error {
 // CheckpointError is why the checkpoint that was due with the last commit was
 // not written, nil when all is well. The commit stands in either case.
 func (s *Snapshot) CheckpointError() error { return s.unwritten }
-
-// NewMetadata describes a new table.
-func NewMetadata(schema plan.Type, partitions []string, now time.Time) (*Metadata, *Protocol, error) {
-	if err := checkSchema(schema, partitions); err != nil {
-		return nil, nil, err
-	}
-	protocol := protocolFor(schema)
-	if partitions = spelled(schema, partitions); partitions == nil {
-		partitions = []string{}
-	}
-	return &Metadata{
-		ID:               uuid.NewString(),
-		Format:           Format{Provider: "parquet", Options: map[string]string{}},
-		SchemaString:     plan.MarkLengths(schema).JSON(),
-		PartitionColumns: partitions,
-		Configuration:    map[string]string{},
-		CreatedTime:      now.UnixMilli(),
-	}, &protocol, nil
-}
 
 // New is a table that does not exist yet, as the snapshot for its first commit.
 func (t Table) New() (*Snapshot, error) {

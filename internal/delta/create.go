@@ -4,10 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -16,10 +17,12 @@ import (
 type CreateSpec struct {
 	Schema      plan.Type
 	Partitions  []string
+	Clustering  []string // columns of the table, "" for none
 	Name        string
 	Description string
 	Properties  map[string]string
-	Managed     bool // the catalog owns the directory
+	Defaults    map[string]string // properties of new tables, unless Properties have others
+	Managed     bool              // the catalog owns the directory
 	// Replace gives an existing table the new columns and no rows.
 	Replace bool
 	Now     time.Time
@@ -27,12 +30,10 @@ type CreateSpec struct {
 
 // Create makes a table without rows and returns its snapshot.
 func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
-	metadata, protocol, err := NewMetadata(spec.Schema, spec.Partitions, spec.Now)
+	metadata, protocol, err := NewMetadata(spec)
 	if err != nil {
 		return nil, err
 	}
-	metadata.Name, metadata.Description = spec.Name, spec.Description
-	maps.Copy(metadata.Configuration, spec.Properties)
 	change := Change{Operation: "CREATE TABLE", Metadata: metadata, Protocol: protocol, Now: spec.Now}
 	s, err := t.Load(ctx)
 	switch {
@@ -42,31 +43,103 @@ func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
 		return nil, newError(classAnalysis, "DELTA_TABLE_ALREADY_EXISTS",
 			fmt.Sprintf("There is a Delta table in %s already.", t.Dir), "tableName", t.Dir)
 	case err == nil:
-		change.Operation, change.Replace, change.Protocol = "CREATE OR REPLACE TABLE", true, nil
-		if wider, ok := widerProtocol(s.Protocol, spec.Schema); ok {
-			change.Protocol = &wider
-		}
+		change.Operation, change.Replace = "CREATE OR REPLACE TABLE", true
+		change.Protocol = s.joined(*protocol)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(spec.Clustering) > 0 {
+		change.Domains = []DomainMetadata{metadata.clusteredBy(spec.Clustering)}
 	}
 	description := Param{Name: "description"}
 	if spec.Description != "" {
 		description.Value = &spec.Description
 	}
-	properties, err := json.Marshal(spec.Properties)
+	properties, err := json.Marshal(metadata.Configuration)
 	if err != nil {
 		return nil, fmt.Errorf("create table: %w", err)
 	}
-	if len(spec.Properties) == 0 {
-		properties = []byte("{}")
-	}
 	change.Params = []Param{
-		Text("partitionBy", jsonList(spec.Partitions)), Text("clusterBy", "[]"), description,
+		Text("partitionBy", jsonList(spec.Partitions)), Text("clusterBy", jsonList(spec.Clustering)), description,
 		Text("isManaged", strconv.FormatBool(spec.Managed)), Text("properties", string(properties)),
 	}
 	_, err = s.Commit(ctx, change)
 	return s, err
+}
+
+// joined is the protocol of a table that takes on the features of another; nil when it
+// has them all.
+func (s *Snapshot) joined(p Protocol) *Protocol {
+	have := featuresOf(s.Protocol)
+	joined := protocolWith(append(have, featuresOf(p)...))
+	if len(featuresOf(joined)) == len(have) {
+		return nil
+	}
+	return &joined
+}
+
+// clusteredBy is the domain of a table that is clustered by some columns.
+func (m *Metadata) clusteredBy(columns []string) DomainMetadata {
+	schema, err := plan.ParseTypeJSON(m.SchemaString)
+	if err != nil {
+		panic(err) // it was written by NewMetadata
+	}
+	paths := make([]string, len(columns))
+	for i, name := range columns {
+		f := schema.Fields[columnIndex(schema, name)]
+		paths[i] = "[" + plan.JSONText(physicalName(f)) + "]"
+	}
+	return DomainMetadata{Domain: clusteringDomain, Configuration: fmt.Sprintf(
+		`{"clusteringColumns":[%s],"domainName":%q}`, strings.Join(paths, ","), clusteringDomain)}
+}
+
+// NewMetadata describes a new table, with the protocol that it needs.
+func NewMetadata(spec CreateSpec) (*Metadata, *Protocol, error) {
+	configuration, err := CheckProperties(spec.Properties)
+	if err != nil {
+		return nil, nil, err
+	}
+	for key, value := range spec.Defaults {
+		if _, ok := configuration[key]; !ok {
+			configuration[key] = value
+		}
+	}
+	configuration, asked, err := settled(configuration)
+	if err != nil {
+		return nil, nil, err
+	}
+	starting, err := startingFeatures(configuration)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(spec.Clustering) > 0 {
+		asked = append(asked, "clustering")
+	}
+	m := &Metadata{
+		ID: uuid.NewString(), Name: spec.Name, Description: spec.Description,
+		Format:           Format{Provider: "parquet", Options: map[string]string{}},
+		PartitionColumns: spelled(spec.Schema, spec.Partitions),
+		Configuration:    configuration,
+		CreatedTime:      spec.Now.UnixMilli(),
+	}
+	if m.PartitionColumns == nil {
+		m.PartitionColumns = []string{}
+	}
+	schema := ownMarks(spec.Schema)
+	if err := checkSchema(schema, m); err != nil {
+		return nil, nil, err
+	}
+	if err := checkDefaults(schema, asked); err != nil {
+		return nil, nil, err
+	}
+	schema = m.describe(schema)
+	if enabled(rowsTracked)(m, schema) {
+		configuration[rowIDColumn] = "_row-id-col-" + uuid.NewString()
+		configuration[rowVersionColumn] = "_row-commit-version-col-" + uuid.NewString()
+	}
+	protocol := protocolWith(append(starting, needs(m, schema, asked)...))
+	return m, &protocol, nil
 }
 
 // CheckSame refuses a CREATE TABLE over a table that is there and differs from
@@ -85,6 +158,13 @@ func (s *Snapshot) CheckSame(schema plan.Type, partitions []string, properties m
 				strings.Join(s.Metadata.PartitionColumns, ", ")),
 			"path", s.Dir, "specifiedColumns", strings.Join(partitions, ", "),
 			"existingColumns", strings.Join(s.Metadata.PartitionColumns, ", "))
+	}
+	properties, err := CheckProperties(properties)
+	if err == nil {
+		properties, _, err = settled(properties)
+	}
+	if err != nil {
+		return err
 	}
 	for _, key := range sortedKeys(properties) {
 		if value, ok := s.Metadata.Configuration[key]; !ok || value != properties[key] {

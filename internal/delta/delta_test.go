@@ -382,11 +382,11 @@ func TestWhatAWriterMustKnowIsRefusedByName(t *testing.T) {
 	}
 	generated := `{\"name\":\"a\",\"type\":\"long\",\"metadata\":{\"delta.generationExpression\":\"1\"}}`
 	for line, feature := range map[string]string{
-		protocol(`7,"writerFeatures":["rowTracking"]`): "rowTracking",
+		protocol(`7,"writerFeatures":["icebergCompatV2"]`): "icebergCompatV2",
+		protocol(`7,"writerFeatures":["timeMachine"]`):     "timeMachine",
 		protocol("8"): "writer version 8",
-		metadata("", `"delta.constraints.c":"id > 0"`):   "checkConstraints",
-		metadata("", `"delta.enableRowTracking":"true"`): "rowTracking",
-		metadata(generated, ""):                          "generatedColumns",
+		metadata("", `"delta.constraints.c":"id > 0"`): "constraints",
+		metadata(generated, ""):                        "computed columns",
 	} {
 		table := Table{vfs.NewMemory(), "/t"}
 		if err := appendRows(open(t, table), idSchema, nil, nil, idChunk(0)); err != nil {
@@ -396,7 +396,8 @@ func TestWhatAWriterMustKnowIsRefusedByName(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := open(t, table)
-		_, err := s.Commit(t.Context(), BatchWrite("Append", nil, Written{}, testTime))
+		unseen := Written{Adds: []Add{{Path: "x", DataChange: true}}}
+		_, err := s.Commit(t.Context(), BatchWrite("Append", nil, unseen, testTime))
 		wantCondition(t, err, "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE")
 		if err != nil && !strings.Contains(err.Error(), feature) {
 			t.Errorf("%v does not name %s", err, feature)

@@ -16,12 +16,13 @@
 //	D4  Features of a table that are not known here are refused by name, for
 //	    reading or for writing as the protocol asks.
 //	D5  A log with a gap or a damaged line is refused by name.
-//
 //	D6  A column is found in a data file by the name or id that the table maps it
 //	    to; only readers and writers of files know that name.
+//	D7  Rows get into a table with constraints or computed columns only by a Change
+//	    that says that they were held against them (Ruled).
 //
-// Not written: deletion vectors, column mapping, change data, the log's
-// clean-up. Files that a failed write left are invisible and stay.
+// Not written: deletion vectors, change data, the log's clean-up. Files that a failed
+// write left are invisible and stay.
 //
 // A Snapshot belongs to one goroutine at a time. There are no goroutines here.
 package delta

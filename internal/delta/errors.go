@@ -15,47 +15,60 @@ const (
 	classFeature     = "org.apache.spark.sql.delta.DeltaUnsupportedTableFeatureException"
 	classUnsupported = "org.apache.spark.sql.delta.DeltaUnsupportedOperationException"
 	classInvariant   = "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException"
+	classFeatureUse  = "org.apache.spark.sql.delta.DeltaTableFeatureException"
+	classIllegal     = "org.apache.spark.sql.delta.DeltaIllegalArgumentException"
 	classConcurrent  = "io.delta.exceptions."
 )
 
 // states are the SQLSTATEs of Delta's conditions used here.
 var states = map[string]string{
-	"DELTA_CANNOT_MODIFY_APPEND_ONLY":                "42809",
-	"DELTA_CONCURRENT_APPEND":                        "2D521",
-	"DELTA_CONCURRENT_DELETE_DELETE":                 "2D521",
-	"DELTA_CONCURRENT_DELETE_READ":                   "2D521",
-	"DELTA_CONCURRENT_TRANSACTION":                   "2D521",
-	"DELTA_CONCURRENT_WRITE":                         "2D521",
-	"DELTA_CREATE_TABLE_SCHEME_MISMATCH":             "42KD7",
-	"DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING": "42KD7",
-	"DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY":     "42KD7",
-	"DELTA_DUPLICATE_COLUMNS_FOUND.DATA":             "42711",
-	"DELTA_EXCEED_CHAR_VARCHAR_LIMIT":                "22001",
-	"DELTA_INSERT_COLUMN_MISMATCH":                   "42802",
-	"DELTA_FAILED_TO_MERGE_FIELDS":                   "22005",
-	"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES":       "42K05",
-	"DELTA_MERGE_INCOMPATIBLE_DATATYPE":              "42K09",
-	"DELTA_METADATA_CHANGED":                         "2D521",
-	"DELTA_METADATA_MISMATCH":                        "42KDG",
-	"DELTA_MISSING_DELTA_TABLE":                      "42P01",
-	"DELTA_NON_PARTITION_COLUMN_ABSENT":              "KD005",
-	"DELTA_NOT_NULL_CONSTRAINT_VIOLATED":             "23502",
-	"DELTA_MISSING_NOT_NULL_COLUMN_VALUE":            "23502",
-	"DELTA_PATH_EXISTS":                              "42K04",
-	"DELTA_PROTOCOL_CHANGED":                         "2D521",
-	"DELTA_TABLE_ALREADY_EXISTS":                     "42P07",
-	"DELTA_TRUNCATED_TRANSACTION_LOG":                "42K03",
-	"DELTA_UNSUPPORTED_DATA_TYPES":                   "0AKDC",
-	"DELTA_UNSUPPORTED_FEATURES_FOR_READ":            "56038",
-	"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE":           "56038",
-	"DELTA_UNSUPPORTED_OUTPUT_MODE":                  "0AKDC",
-	"DELTA_VERSION_NOT_FOUND":                        "22003",
-	"DELTA_VERSIONS_NOT_CONTIGUOUS":                  "KD00C",
-	"DELTA_STATE_RECOVER_ERROR":                      "XXKDS",
-	"DELTA_PARTITION_COLUMN_NOT_FOUND":               "42703",
-	"DELTA_ALL_COLUMNS_ARE_PARTITION":                "42000",
-	"DELTA_INVALID_PARTITION_COLUMN_TYPE":            "42996",
-	"DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED":  "42000",
+	"DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED":        "42000",
+	"DELTA_ALL_COLUMNS_ARE_PARTITION":                      "42000",
+	"DELTA_CANNOT_MODIFY_APPEND_ONLY":                      "42809",
+	"DELTA_CANNOT_MODIFY_TABLE_PROPERTY":                   "42939",
+	"DELTA_CONCURRENT_APPEND":                              "2D521",
+	"DELTA_CONCURRENT_DELETE_DELETE":                       "2D521",
+	"DELTA_CONCURRENT_DELETE_READ":                         "2D521",
+	"DELTA_CONCURRENT_TRANSACTION":                         "2D521",
+	"DELTA_CONCURRENT_WRITE":                               "2D521",
+	"DELTA_CREATE_TABLE_SCHEME_MISMATCH":                   "42KD7",
+	"DELTA_CREATE_TABLE_WITH_DIFFERENT_PARTITIONING":       "42KD7",
+	"DELTA_CREATE_TABLE_WITH_DIFFERENT_PROPERTY":           "42KD7",
+	"DELTA_DUPLICATE_COLUMNS_FOUND.DATA":                   "42711",
+	"DELTA_EXCEED_CHAR_VARCHAR_LIMIT":                      "22001",
+	"DELTA_FAILED_TO_MERGE_FIELDS":                         "22005",
+	"DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED": "42808",
+	"DELTA_IDENTITY_COLUMNS_PARTITION_NOT_SUPPORTED":       "42601",
+	"DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE":         "428H2",
+	"DELTA_INSERT_COLUMN_MISMATCH":                         "42802",
+	"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES":             "42K05",
+	"DELTA_INVALID_INTERVAL":                               "22006",
+	"DELTA_INVALID_ISOLATION_LEVEL":                        "25000",
+	"DELTA_INVALID_PARTITION_COLUMN_TYPE":                  "42996",
+	"DELTA_MERGE_INCOMPATIBLE_DATATYPE":                    "42K09",
+	"DELTA_METADATA_CHANGED":                               "2D521",
+	"DELTA_METADATA_MISMATCH":                              "42KDG",
+	"DELTA_MISSING_DELTA_TABLE":                            "42P01",
+	"DELTA_MISSING_NOT_NULL_COLUMN_VALUE":                  "23502",
+	"DELTA_NON_PARTITION_COLUMN_ABSENT":                    "KD005",
+	"DELTA_NOT_NULL_CONSTRAINT_VIOLATED":                   "23502",
+	"DELTA_PARTITION_COLUMN_NOT_FOUND":                     "42703",
+	"DELTA_PATH_EXISTS":                                    "42K04",
+	"DELTA_PROTOCOL_CHANGED":                               "2D521",
+	"DELTA_STATE_RECOVER_ERROR":                            "XXKDS",
+	"DELTA_TABLE_ALREADY_EXISTS":                           "42P07",
+	"DELTA_TRUNCATED_TRANSACTION_LOG":                      "42K03",
+	"DELTA_UNKNOWN_CONFIGURATION":                          "F0000",
+	"DELTA_UNSUPPORTED_DATA_TYPES":                         "0AKDC",
+	"DELTA_UNSUPPORTED_FEATURES_FOR_READ":                  "56038",
+	"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE":                 "56038",
+	"DELTA_UNSUPPORTED_FEATURES_IN_CONFIG":                 "56038",
+	"DELTA_UNSUPPORTED_FEATURE_STATUS":                     "0AKDE",
+	"DELTA_UNSUPPORTED_OUTPUT_MODE":                        "0AKDC",
+	"DELTA_VERSIONS_NOT_CONTIGUOUS":                        "KD00C",
+	"DELTA_VERSION_NOT_FOUND":                              "22003",
+	"DELTA_VIOLATE_CONSTRAINT_WITH_VALUES":                 "23001",
+	"WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED":  "0AKDE",
 }
 
 // newError is an error of one of Delta's conditions.
@@ -71,6 +84,11 @@ func newError(class, condition, msg string, args ...string) *plan.Error {
 // Refused is the error for rows that a table's columns do not allow.
 func Refused(condition, msg string, args ...string) *plan.Error {
 	return newError(classInvariant, condition, msg, args...)
+}
+
+// Mistake is the error of a statement that a table does not allow.
+func Mistake(condition, msg string, args ...string) *plan.Error {
+	return newError(classAnalysis, condition, msg, args...)
 }
 
 // HistoricalWrite is the error for rows that would be written into an older version

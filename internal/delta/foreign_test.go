@@ -18,6 +18,10 @@ import (
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
+var nestedRows = []string{
+	"0|{x,y=0}|[{e=e}]|{k={v=0}}|p 0", "1|{x,y=1}|[{e=e}]|{k={v=1}}|p 1", "2|{x,y=2}|[{e=e}]|{k={v=2}}|p 2",
+}
+
 // foreignTables are tables made here with the rows that every reader must find.
 var foreignTables = []struct {
 	name string
@@ -108,6 +112,17 @@ var foreignTables = []struct {
 		must(t, err)
 	}, []string{}},
 
+	{"mapped by name", withProperties(nested, []string{"k"}, nestedChunk,
+		map[string]string{"delta.columnMapping.mode": "name", "delta.checkpointInterval": "2"}), nestedRows},
+
+	{"mapped by id", withProperties(nested, []string{"k"}, nestedChunk,
+		map[string]string{"delta.columnMapping.mode": "id", "delta.checkpointInterval": "2"}), nestedRows},
+
+	{"every commit has a time", withProperties(idSchema, nil, func(id int64) *chunk.Chunk { return idChunk(id) },
+		map[string]string{"delta.enableInCommitTimestamps": "true", "delta.enableRowTracking": "true",
+			"delta.checkpointPolicy": "v2", "delta.checkpointInterval": "2",
+			"delta.enableChangeDataFeed": "true"}), []string{"0|k0", "1|None", "2|k2"}},
+
 	{"with lengths and without NULL", func(t *testing.T, table Table) {
 		schema := plan.Struct(plan.Field{Name: "id", Type: plan.Long},
 			plan.Col("s", plan.Struct(plan.Col("v", plan.VarChar(3)), plan.Col("c", plan.Char(2)))))
@@ -121,6 +136,31 @@ var foreignTables = []struct {
 		row := []plan.Value{int64(1), []plan.Value{"abc", "x "}}
 		must(t, appendRows(s, rows, nil, nil, chunk.FromRows(rows, row)))
 	}, []string{"1|{v=abc,c=x }"}},
+}
+
+// nested is a schema with structs in every place that one can stand in.
+var nested = plan.Struct(plan.Col("id", plan.Long), plan.Col("a b", plan.Struct(plan.Col("x,y", plan.Int))),
+	plan.Col("l", plan.Array(plan.Struct(plan.Col("e", plan.String)), true)),
+	plan.Col("m", plan.Map(plan.String, plan.Struct(plan.Col("v", plan.Int)), true)), plan.Col("k", plan.String))
+
+func nestedChunk(id int64) *chunk.Chunk {
+	return chunk.FromRows(nested, []plan.Value{id, []plan.Value{id}, []plan.Value{[]plan.Value{"e"}},
+		plan.MapValue{Keys: []plan.Value{"k"}, Values: []plan.Value{[]plan.Value{id}}}, fmt.Sprint("p ", id)})
+}
+
+// withProperties is a table with some properties and two commits of rows.
+func withProperties(schema plan.Type, partitions []string, rows func(id int64) *chunk.Chunk,
+	properties map[string]string,
+) func(t *testing.T, table Table) {
+	return func(t *testing.T, table Table) {
+		s, err := table.Create(t.Context(), CreateSpec{Schema: schema, Partitions: partitions,
+			Properties: properties, Now: testTime})
+		must(t, err)
+		for id := range int64(3) {
+			must(t, appendRows(s, schema, nil, nil, rows(id)))
+		}
+		must(t, s.CheckpointError())
+	}
 }
 
 func must(t *testing.T, err error) {

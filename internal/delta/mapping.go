@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
@@ -184,6 +187,78 @@ func (s *Snapshot) checkMapping(schema plan.Type) error {
 			fmt.Sprintf("the column %s has no physical name or id, though columns are mapped by %s", lacking, mode))
 	}
 	return nil
+}
+
+// MapColumns is a schema whose fields all have an id, and a name in files. Fields that
+// have none get the next ids, and names that nothing else has; keepNames lets them be
+// called in files as they are now, for the files that are there.
+func (m *Metadata) MapColumns(schema plan.Type, keepNames bool) plan.Type {
+	last, _ := strconv.ParseInt(m.Configuration[maxColumnID], 10, 64)
+	eachField(schema, func(f plan.Field) plan.Field {
+		if id, ok := marksOf(f).number(columnID); ok {
+			last = max(last, id)
+		}
+		return f
+	})
+	schema = eachField(schema, func(f plan.Field) plan.Field {
+		own := marksOf(f)
+		if _, ok := own.number(columnID); ok && own.text(physicalMark) != "" {
+			return f
+		}
+		last++
+		own.set(columnID, last)
+		name := f.Name
+		if !keepNames {
+			name = "col-" + uuid.NewString()
+		}
+		own.set(physicalMark, name)
+		return own.on(f)
+	})
+	m.Configuration[maxColumnID] = strconv.FormatInt(last, 10)
+	return schema
+}
+
+// describe puts a schema into the description, with names and ids for files if the
+// table maps its columns, and gives it as it stands there.
+func (m *Metadata) describe(schema plan.Type) plan.Type {
+	if m.mapping() != "none" {
+		schema = m.MapColumns(schema, false)
+	}
+	m.SchemaString = plan.MarkLengths(schema).JSON()
+	return schema
+}
+
+// keepMarks gives the fields of a schema that takes the place of another what those of
+// the same name and type have in files.
+func keepMarks(schema, old plan.Type) plan.Type {
+	if old.Kind != schema.Kind {
+		return schema
+	}
+	switch schema.Kind {
+	case plan.KindArray:
+		return plan.Array(keepMarks(*schema.Elem, *old.Elem), schema.ContainsNull)
+	case plan.KindMap:
+		return plan.Map(keepMarks(*schema.Key, *old.Key), keepMarks(*schema.Elem, *old.Elem), schema.ContainsNull)
+	case plan.KindStruct:
+		fields := slices.Clone(schema.Fields)
+		for i, f := range fields {
+			at := columnIndex(old, f.Name)
+			if at < 0 || f.Type.IsAtomic() && !f.Type.EqualIgnoringNull(old.Fields[at].Type) ||
+				f.Type.Kind != old.Fields[at].Type.Kind {
+				continue
+			}
+			own, before := marksOf(f), marksOf(old.Fields[at])
+			for _, key := range []string{columnID, physicalMark} {
+				if raw, ok := before[key]; ok {
+					own[key] = raw
+				}
+			}
+			f.Type = keepMarks(f.Type, old.Fields[at].Type)
+			fields[i] = own.on(f)
+		}
+		return plan.Struct(fields...)
+	}
+	return schema
 }
 
 // relabel is a column under the type that the table gives it; the memory is the

@@ -2,6 +2,7 @@ package delta
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -10,12 +11,13 @@ import (
 )
 
 // checkSchema refuses columns that no Delta table can have.
-func checkSchema(schema plan.Type, partitions []string) error {
+func checkSchema(schema plan.Type, m *Metadata) error {
 	if err := checkDuplicates(schema); err != nil {
 		return err
 	}
+	partitions := m.PartitionColumns
 	for _, f := range schema.Fields {
-		if strings.ContainsAny(f.Name, " ,;{}()\n\t=") {
+		if m.mapping() == "none" && strings.ContainsAny(f.Name, " ,;{}()\n\t=") {
 			return newError(classAnalysis, "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
 				fmt.Sprintf("The column name %q has one of the characters ' ,;{}()=', a tab or a line break.", f.Name),
 				"invalidColumnNames", f.Name)
@@ -43,7 +45,7 @@ func checkSchema(schema plan.Type, partitions []string) error {
 		return newError(classAnalysis, "DELTA_ALL_COLUMNS_ARE_PARTITION",
 			"Every column is a partition column, so no data would be left for the files.")
 	}
-	return nil
+	return checkIdentities(schema, partitions)
 }
 
 func checkDuplicates(schema plan.Type) error {
@@ -91,7 +93,9 @@ type FitOptions struct {
 	// Partitions are the partition columns that the writer named; nil for those
 	// of the table.
 	Partitions []string
-	Now        time.Time
+	// Properties and Defaults are those of a table that is made.
+	Properties, Defaults map[string]string
+	Now                  time.Time
 }
 
 // Fit is how data gets into a table.
@@ -105,6 +109,8 @@ type Fit struct {
 	// other columns; nil otherwise.
 	Metadata *Metadata
 	Protocol *Protocol
+	// Numbered says that identity columns gave numbers, which Metadata keeps.
+	Numbered bool
 }
 
 // Fit matches data with the table's columns by name, whatever their case.
@@ -114,11 +120,14 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 	}
 	o.Partitions = spelled(data, o.Partitions)
 	if s.Version < 0 {
-		m, p, err := NewMetadata(data.AsNullable(), o.Partitions, o.Now)
+		m, p, err := NewMetadata(CreateSpec{Schema: plainColumns(data), Partitions: o.Partitions,
+			Properties: o.Properties, Defaults: o.Defaults, Now: o.Now})
 		if err != nil {
 			return nil, err
 		}
-		return &Fit{data.AsNullable(), m.PartitionColumns, identity(len(data.Fields)), m, p}, nil
+		schema, err := m.schema()
+		return &Fit{Schema: schema, Partitions: m.PartitionColumns, From: identity(len(data.Fields)),
+			Metadata: m, Protocol: p}, err
 	}
 	if o.OverwriteSchema {
 		return s.described(data, o)
@@ -129,10 +138,10 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 	}
 	fit := &Fit{Schema: plan.Struct(slices.Clone(s.Schema.Fields)...), Partitions: s.Metadata.PartitionColumns}
 	taken := map[int]bool{}
-	for _, f := range s.Schema.Fields {
+	for i, f := range s.Schema.Fields {
 		at := columnIndex(data, f.Name)
 		fit.From = append(fit.From, at)
-		if at < 0 && !f.Nullable {
+		if at < 0 && !f.Nullable && !ComputedOf(f).Fills() {
 			return nil, newError(classInvariant, "DELTA_MISSING_NOT_NULL_COLUMN_VALUE",
 				fmt.Sprintf("The column %s takes no NULL, and the data has no such column.", f.Name), "columnName",
 				f.Name)
@@ -141,7 +150,9 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 			continue
 		}
 		taken[at] = true
-		if err := s.fitColumn(f, data, at, o); err != nil {
+		m := merge{s, data, o, f.Name, data.Fields[at].Name}
+		var err error
+		if fit.Schema.Fields[i].Type, err = m.types(f.Type, data.Fields[at].Type); err != nil {
 			return nil, err
 		}
 	}
@@ -152,14 +163,21 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 		if !o.MergeSchema {
 			return nil, s.mismatch(data, fmt.Sprintf("it has no column %s", f.Name))
 		}
-		f.Type, f.Nullable = f.Type.AsNullable(), true
-		fit.Schema.Fields = append(fit.Schema.Fields, f)
+		fit.Schema.Fields = append(fit.Schema.Fields, plainColumns(plan.Struct(f)).Fields[0])
 		fit.From = append(fit.From, i)
 	}
-	if len(fit.Schema.Fields) > len(s.Schema.Fields) {
-		return fit, s.redescribe(fit, fit.Partitions)
+	if !fit.Schema.Equal(s.Schema) {
+		return fit, s.redescribe(fit)
 	}
 	return fit, nil
+}
+
+// plainColumns are columns of data as those of a table: nullable, and without what
+// their own tables said of them.
+func plainColumns(data plan.Type) plan.Type {
+	return eachField(data.AsNullable(), func(f plan.Field) plan.Field {
+		return without(without(f, hiddenMarks...), plan.DefaultMark)
+	})
 }
 
 // spelled are names as the schema writes them.
@@ -185,31 +203,71 @@ func sameNames(a, b []string) bool {
 	return slices.EqualFunc(a, b, strings.EqualFold)
 }
 
-// fitColumn checks that values of a data column can stand in a table's.
-func (s *Snapshot) fitColumn(f plan.Field, data plan.Type, at int, o FitOptions) error {
-	have, want := data.Fields[at].Type, f.Type.Unbounded()
+// merge fits a column of the data to one of the table.
+type merge struct {
+	s      *Snapshot
+	data   plan.Type
+	o      FitOptions
+	column string // of the table
+	name   string // of the data's column
+}
+
+// types is the table's type when data of another one has come in: the same, unless
+// structs get fields. Fields that the data lacks are NULL.
+func (m merge) types(table, data plan.Type) (plan.Type, error) {
+	bare := table.Unbounded()
 	switch {
-	case have.Unbounded().EqualIgnoringNull(want), have.Kind == plan.KindNull:
-		return nil
-	case o.Castable != nil && o.Castable(have, want):
-		return nil
-	case have.Kind == plan.KindStruct && f.Type.Kind == plan.KindStruct:
-		return s.mismatch(data, fmt.Sprintf("the fields of column %s differ", f.Name))
+	case data.Unbounded().EqualIgnoringNull(bare), data.Kind == plan.KindNull:
+		return table, nil
+	case table.Kind != data.Kind:
+	case table.Kind == plan.KindStruct:
+		return m.structs(table, data)
+	case table.Kind == plan.KindArray:
+		elem, err := m.types(*table.Elem, *data.Elem)
+		return plan.Array(elem, table.ContainsNull), err
+	case table.Kind == plan.KindMap:
+		key, err := m.types(*table.Key, *data.Key)
+		if err != nil {
+			return table, err
+		}
+		elem, err := m.types(*table.Elem, *data.Elem)
+		return plan.Map(key, elem, table.ContainsNull), err
 	}
-	e := newError(
-		classAnalysis,
-		"DELTA_FAILED_TO_MERGE_FIELDS",
-		fmt.Sprintf("The column %s of the table is %s, that of the data %s.", f.Name, f.Type.Simple(),
-			have.Simple()),
-		"currentField",
-		f.Name,
-		"updateField",
-		data.Fields[at].Name,
-	)
+	if m.o.Castable != nil && m.o.Castable(data, bare) {
+		return table, nil
+	}
+	e := newError(classAnalysis, "DELTA_FAILED_TO_MERGE_FIELDS",
+		fmt.Sprintf("The column %s of the table is %s, that of the data %s.", m.column, table.Simple(),
+			data.Simple()),
+		"currentField", m.column, "updateField", m.name)
 	e.Cause = newError(classAnalysis, "DELTA_MERGE_INCOMPATIBLE_DATATYPE",
-		fmt.Sprintf("%s does not become %s.", have.Simple(), f.Type.Simple()),
-		"currentDataType", typeName(f.Type), "updateDataType", typeName(have))
-	return e
+		fmt.Sprintf("%s does not become %s.", data.Simple(), table.Simple()),
+		"currentDataType", typeName(table), "updateDataType", typeName(data))
+	return table, e
+}
+
+func (m merge) structs(table, data plan.Type) (plan.Type, error) {
+	fields := slices.Clone(table.Fields)
+	for i, f := range fields {
+		at := columnIndex(data, f.Name)
+		if at < 0 {
+			continue
+		}
+		var err error
+		if fields[i].Type, err = m.types(f.Type, data.Fields[at].Type); err != nil {
+			return table, err
+		}
+	}
+	for _, f := range data.Fields {
+		if columnIndex(table, f.Name) >= 0 {
+			continue
+		}
+		if !m.o.MergeSchema {
+			return table, m.s.mismatch(m.data, fmt.Sprintf("the struct %s has no field %s", m.column, f.Name))
+		}
+		fields = append(fields, plainColumns(plan.Struct(f)).Fields[0])
+	}
+	return plan.Struct(fields...), nil
 }
 
 func (s *Snapshot) mismatch(data plan.Type, why string) *plan.Error {
@@ -222,31 +280,38 @@ func (s *Snapshot) mismatch(data plan.Type, why string) *plan.Error {
 
 // described gives the table the columns and partitions of the data.
 func (s *Snapshot) described(data plan.Type, o FitOptions) (*Fit, error) {
-	fit := &Fit{Schema: data.AsNullable(), Partitions: o.Partitions, From: identity(len(data.Fields))}
-	if fit.Partitions == nil {
-		fit.Partitions = s.Metadata.PartitionColumns
-	}
+	fit := &Fit{Schema: keepMarks(plainColumns(data), s.Schema), Partitions: o.Partitions,
+		From: identity(len(data.Fields))}
 	same := sameNames(fit.Partitions, s.Metadata.PartitionColumns)
 	if same && fit.Schema.Equal(s.Schema) {
 		return fit, nil
 	}
-	return fit, s.redescribe(fit, fit.Partitions)
+	return fit, s.redescribe(fit)
 }
 
-func (s *Snapshot) redescribe(fit *Fit, partitions []string) error {
-	if err := checkSchema(fit.Schema, partitions); err != nil {
-		return err
-	}
+// redescribe makes the table's description and protocol fit its new columns.
+func (s *Snapshot) redescribe(fit *Fit) error {
 	m := s.Metadata
-	m.SchemaString, m.PartitionColumns = plan.MarkLengths(fit.Schema).JSON(), partitions
+	m.Configuration = maps.Clone(m.Configuration)
+	m.PartitionColumns = fit.Partitions
 	if m.PartitionColumns == nil {
 		m.PartitionColumns = []string{}
 	}
+	if err := checkSchema(fit.Schema, &m); err != nil {
+		return err
+	}
+	fit.Schema = m.describe(fit.Schema)
 	fit.Metadata = &m
-	if wider, ok := widerProtocol(s.Protocol, fit.Schema); ok {
+	if wider, ok := widerProtocol(s.Protocol, &m, fit.Schema, nil); ok {
 		fit.Protocol = &wider
 	}
 	return nil
+}
+
+// schema is what the description says of the columns.
+func (m *Metadata) schema() (plan.Type, error) {
+	schema, err := plan.ParseTypeJSON(m.SchemaString)
+	return plan.RestoreLengths(schema), err
 }
 
 // typeName is a type as Spark's classes call it: DoubleType, DecimalType(5,2).

@@ -141,10 +141,10 @@ func (s *fileStats) nulls(a *plan.Attribute) (int64, bool) {
 	return n, err == nil
 }
 
-// spelled is the name of a column as the table has it.
+// spelled is the name of a column as the log has it.
 func (s *fileStats) spelled(a *plan.Attribute) string {
 	if at := columnIndex(s.schema, a.Name); at >= 0 {
-		return s.schema.Fields[at].Name
+		return physicalName(s.schema.Fields[at])
 	}
 	return a.Name
 }

@@ -25,7 +25,7 @@ const maxOpenFiles = 64
 
 // DataSpec says what the rows to write look like.
 type DataSpec struct {
-	Schema     plan.Type // of the rows, columns in the table's order
+	Schema     plan.Type // of the rows, columns in the table's order and as the table has them
 	Partitions []string
 	Zone       *time.Location // of timestamps in directory names
 	// Sorted says that rows of a table with a change feed are on their way, whose
@@ -114,6 +114,10 @@ type writer struct {
 	data  []int  // columns that go into the files
 	by    []int  // partition columns
 	file  plan.Type
+
+	byName []string // of the partition columns, in the log
+	mapped bool     // columns have other names in files, so directories are not named after them
+
 	style codec.TextStyle
 	open  map[fileKey]*dataFile
 	clock int64
@@ -123,15 +127,18 @@ type writer struct {
 func newWriter(t Table, spec DataSpec) *writer {
 	w := &writer{table: t, spec: spec, stem: "part", file: plan.Struct(), open: map[fileKey]*dataFile{}}
 	w.style = codec.TextStyle{Zone: codec.NewOffsets(spec.Zone)}
+	inFiles := physical(spec.Schema.Unbounded())
 	for i, f := range spec.Schema.Fields {
+		w.mapped = w.mapped || inFiles.Fields[i].Name != f.Name
 		if !slices.ContainsFunc(spec.Partitions, func(p string) bool { return strings.EqualFold(p, f.Name) }) {
 			w.data = append(w.data, i)
-			f.Type = f.Type.Unbounded()
-			w.file.Fields = append(w.file.Fields, f)
+			w.file.Fields = append(w.file.Fields, inFiles.Fields[i])
 		}
 	}
 	for _, p := range spec.Partitions {
-		w.by = append(w.by, columnIndex(spec.Schema, p))
+		at := columnIndex(spec.Schema, p)
+		w.by = append(w.by, at)
+		w.byName = append(w.byName, inFiles.Fields[at].Name)
 	}
 	return w
 }
@@ -147,7 +154,7 @@ func (w *writer) chunk(c *chunk.Chunk) error {
 	}
 	data := &chunk.Chunk{Cols: make([]*chunk.Vector, len(w.data)), Rows: c.Rows}
 	for i, at := range w.data {
-		data.Cols[i] = c.Cols[at]
+		data.Cols[i] = relabel(c.Cols[at], w.file.Fields[i].Type)
 	}
 	if len(w.by) == 0 {
 		return w.append(fileKey{part: c.Part}, nil, data)
@@ -164,7 +171,7 @@ func (w *writer) chunk(c *chunk.Chunk) error {
 	for _, dir := range dirs {
 		values := map[string]*string{}
 		for i, at := range w.by {
-			values[w.spec.Partitions[i]] = partText(c.Cols[at], int(rows[dir][0]))
+			values[w.byName[i]] = partText(c.Cols[at], int(rows[dir][0]))
 		}
 		if err := w.append(fileKey{c.Part, dir}, values, data.Take(rows[dir])); err != nil {
 			return err
@@ -246,6 +253,9 @@ func (w *writer) begin(key fileKey, values map[string]*string) (*dataFile, error
 	}
 	base := fmt.Sprintf("%s-%05d-%s%sc000.snappy.parquet", w.stem, key.part, uuid.NewString(), dash)
 	f := &dataFile{key: key, values: values, name: path.Join(w.below, key.dir, base)}
+	if w.mapped {
+		f.name = path.Join(w.below, base)
+	}
 	full := path.Join(w.table.Dir, f.name)
 	err := vfs.MkdirDurable(w.table.FS, path.Dir(full))
 	if err == nil {

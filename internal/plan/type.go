@@ -212,3 +212,13 @@ func DecimalOf(k Kind) Type {
 		return Decimal(30, 15)
 	}
 }
+
+// What CREATE TABLE says of a column beside its type stands in its metadata under
+// these keys, which are Spark's.
+const (
+	DefaultMark      = "CURRENT_DEFAULT"       // the text of DEFAULT
+	GeneratedMark    = "GENERATION_EXPRESSION" // the text of GENERATED ALWAYS AS
+	IdentityStart    = "identity.start"
+	IdentityStep     = "identity.step"
+	IdentityExplicit = "identity.allowExplicitInsert"
+)

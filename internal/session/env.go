@@ -67,6 +67,7 @@ func (s *Session) begin() (*scope, error) {
 			return eval.Condition(cond, columns, sc.eval)
 		},
 	}
+	sc.files.Compute = sc.compute
 	return sc, nil
 }
 

@@ -176,7 +176,8 @@ func (t *target) overflow(err error) error {
 
 // change is the commit of a statement, and its numbers.
 func (t *target) change(params []delta.Param) delta.Change {
-	return delta.Change{Operation: t.operation, Params: params, Reads: t.reads, Now: t.scope.files.Now()}
+	return delta.Change{Operation: t.operation, Params: params, Reads: t.reads, Now: t.scope.files.Now(),
+		Ruled: t.operation == "DELETE"} // its rows were in the table before
 }
 
 // finish commits a change; without files that come or go there is nothing to do.
