@@ -29,6 +29,7 @@ func (p *planner) program(n plan.Node) (*Program, error) {
 	root := in.take(n.Output()).op
 	return &Program{
 		plan: n, schema: plan.SchemaOf(n.Output()), root: root, subs: p.subs, env: p.env, operators: p.operators,
+		steps: p.steps,
 	}, nil
 }
 
@@ -42,6 +43,7 @@ type planner struct {
 	streaming bool
 	mode      plan.OutputMode
 	operators []*StateOperator
+	steps     []Step
 
 	placements placements
 	// fixed says that shuffles have all their partitions, as in a plan with state;
@@ -106,6 +108,15 @@ func (p *planner) build(n plan.Node, want need) (input, error) {
 // chain is build for the operators that Spark evaluates over local data while
 // it optimizes.
 func (p *planner) chain(n plan.Node, want need) (input, error) {
+	in, err := p.compile(n, want)
+	if err != nil {
+		return input{}, err
+	}
+	return p.timed(n, in), nil
+}
+
+// compile is chain without the time being told.
+func (p *planner) compile(n plan.Node, want need) (input, error) {
 	n, err := p.withoutPython(n)
 	if err != nil {
 		return input{}, err

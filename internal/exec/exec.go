@@ -30,6 +30,8 @@ type Run struct {
 	EventTimes func(w *plan.Watermark, seen EventTimes)
 	// Python runs functions of the user; nil refuses them.
 	Python *Python
+	// Profile is told how long the operators of a program of BuildStream take; may be nil.
+	Profile *Profile
 	// Stateful is given to programs of BuildStream that have operators.
 	Stateful *Stateful
 }
@@ -45,6 +47,7 @@ type Program struct {
 	subs      []*subquery // those inside others first
 	env       *function.Env
 	operators []*StateOperator
+	steps     []Step
 }
 
 // Schema is the struct type of the rows that Run yields.
@@ -56,6 +59,9 @@ func (p *Program) Run(ctx context.Context, run *Run) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		r := newRunning(ctx, run, p.env)
 		defer r.memory.Close()
+		if run.Profile != nil {
+			run.Profile.begin(len(p.steps))
+		}
 		for _, s := range p.subs {
 			if err := s.answer(r); err != nil {
 				yield(nil, err)

@@ -71,7 +71,8 @@ type run struct {
 	memory        *memory // nil until the plan was compiled
 	another       bool    // the batch before wants one without new data
 
-	status monitor.Status
+	profile exec.Profile // of the operators
+	status  monitor.Status
 	// waitLogged is when it was logged last that a source waits, in seconds.
 	waitLogged atomic.Int64
 
@@ -454,6 +455,7 @@ func (r *run) rows(ctx context.Context, at *fixed, parts func(n int)) chunk.Rows
 	run := &exec.Run{
 		Eval: r.eval(at), Open: r.openScan, Observe: r.observe, EventTimes: r.eventTimes,
 		Partitions: r.partitions(), Parallelism: r.config.Env.Parallelism, Python: r.config.Python, Parts: parts,
+		Profile: &r.profile,
 	}
 	if len(r.memory.stores) == 0 {
 		return r.program.Run(ctx, run)
@@ -486,6 +488,7 @@ func (r *run) watched(rows chunk.Rows) chunk.Rows {
 				return
 			}
 		}
+		r.record.Flight().Enter(health.SinkWrite)
 	}
 }
 

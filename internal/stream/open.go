@@ -49,6 +49,8 @@ func (r *run) open(ctx context.Context) error {
 		return err
 	}
 	r.gauges.open(r.inputs)
+	opened := time.Now()
+	r.profile.Now = func() int64 { return int64(time.Since(opened)) }
 	r.log.Info("query runs", "batch", r.batch, "replay", from.replay)
 	return nil
 }

@@ -2,11 +2,13 @@ package stream
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
 // report records the progress of the batch at hand.
@@ -23,7 +25,33 @@ func (r *run) report(started time.Time, at *fixed, wrote int64, spent *monitor.D
 	r.record.Record(p, monitor.Trigger{Start: started, End: ended})
 	b := monitor.BatchOf(p, started, ended)
 	b.NoData, b.Capped = at.noData, r.capped()
+	r.profiled(&b)
 	r.record.Committed(b)
+}
+
+// profiled adds what each operator took to a batch, and splits its time by phases.
+func (r *run) profiled(b *health.Batch) {
+	if r.program == nil || !health.Known(b.Phases[health.Compute]) {
+		return
+	}
+	read, compute := 0.0, 0.0
+	for i, step := range r.program.Steps() {
+		ns, rows := r.profile.Spent(i)
+		seconds := float64(ns) / float64(time.Second)
+		if step.Source {
+			read += seconds
+		} else {
+			compute += seconds
+		}
+		b.Operators = append(b.Operators, health.Operator{
+			Name: step.Name, Text: step.Text, Seconds: seconds, Rows: float64(rows),
+		})
+	}
+	sink := max(0, b.Phases[health.Compute]-read-compute)
+	b.Phases[health.Read], b.Phases[health.Compute], b.Phases[health.SinkWrite] = read, compute, sink
+	b.Operators = append(b.Operators, health.Operator{
+		Name: "Sink", Text: r.sink.Describe(), Seconds: sink, Rows: math.NaN(),
+	})
 }
 
 // capped tells whether a limit kept rows of a source for later batches.

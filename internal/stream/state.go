@@ -10,6 +10,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/state"
 )
@@ -119,6 +120,7 @@ func (r *run) remembering(rows chunk.Rows) chunk.Rows {
 // commit makes the state of the batch at hand durable.
 func (m *memory) commit(r *run) error {
 	began := time.Now()
+	r.record.Flight().Enter(health.StateCommit)
 	if err := m.charge(); err != nil {
 		return err
 	}

@@ -64,6 +64,7 @@ type flightJSON struct {
 
 type operator struct {
 	Name        string   `json:"name"`
+	Text        string   `json:"text"`
 	TimeMs      number   `json:"timeMs"`
 	ShareRatio  number   `json:"shareRatio"`
 	InputRows   number   `json:"inputRows"`
@@ -174,8 +175,9 @@ func (d *detail) parts(q *monitor.Query) {
 			sum += o.Seconds
 		}
 		for _, o := range last.Operators {
-			op := operator{Name: o.Name, TimeMs: milliseconds(o.Seconds), ShareRatio: number(o.Seconds / sum),
-				InputRows: number(o.Rows), PartitionMs: []number{}}
+			op := operator{Name: o.Name, Text: o.Text, TimeMs: milliseconds(o.Seconds),
+				ShareRatio: number(o.Seconds / sum),
+				InputRows:  number(o.Rows), PartitionMs: []number{}}
 			for _, seconds := range o.Partitions {
 				op.PartitionMs = append(op.PartitionMs, milliseconds(seconds))
 			}

@@ -120,6 +120,7 @@ func (p Phase) String() string {
 // An Operator is what one operator of the plan did in a batch.
 type Operator struct {
 	Name       string
+	Text       string // what it works on, "" where the name says it all
 	Seconds    float64
 	Rows       float64
 	Partitions []float64 // seconds of each, empty when it has none
