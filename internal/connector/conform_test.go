@@ -114,6 +114,7 @@ func (c sourceCase) replay(t *testing.T) {
 			continue
 		}
 		first := rowsOf(t, source.Read(t.Context(), from, to))
+		checkDates(t, source)
 		testkit.Diff(t, "second read of one range", rowsOf(t, source.Read(t.Context(), from, to)), first)
 		ends, seen = append(ends, to), append(seen, first)
 	}
@@ -244,6 +245,28 @@ func (c sourceCase) limits(t *testing.T) {
 	testkit.Diff(t, "rows of a batch that ignores limits",
 		sortedRows(rowsOf(t, once.Read(t.Context(), "", end))), all)
 	must(t, once.Close())
+}
+
+// checkDates looks at when a source says that the rows of a batch came.
+func checkDates(t *testing.T, s Source) {
+	t.Helper()
+	dated, ok := s.(Dated)
+	if !ok {
+		return
+	}
+	weight := 0.0
+	for _, d := range dated.TakeDates() {
+		weight += d.Weight
+		if d.At.IsZero() || d.At.After(time.Now().Add(time.Hour)) {
+			t.Errorf("rows came at %v", d.At)
+		}
+	}
+	if weight <= 0 {
+		t.Error("a batch has rows, and the source does not know when they came")
+	}
+	if again := dated.TakeDates(); len(again) > 0 {
+		t.Errorf("taken twice: %v", again)
+	}
 }
 
 func latest(t *testing.T, s Source, from Offset, limit Limit) Offset {

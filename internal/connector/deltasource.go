@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/delta"
@@ -36,7 +37,8 @@ type deltaSource struct {
 	initial *delta.Snapshot // the version that begin is of, nil when it is none
 
 	commits map[int64]*deltaCommit // that were read and are ahead
-	limited bool                   // the last batch left files for later ones
+	dates
+	limited bool // the last batch left files for later ones
 }
 
 // deltaCommit is a commit with its files that are read.
@@ -531,7 +533,9 @@ func (d *deltaSource) readColumns(ctx context.Context, from, to Offset, columns 
 			return
 		}
 		sizes := make([]int64, len(files))
+		d.dates.reset()
 		for i, f := range files {
+			d.dates.add(time.UnixMilli(f.ModificationTime), float64(f.Size))
 			sizes[i] = f.Size
 		}
 		readParts(d.env, sizes, func(i int) chunk.Rows { return d.reader.ReadFile(ctx, files[i], columns) })(yield)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -31,7 +32,8 @@ type fileSource struct {
 	gauge  *fileGauge // nil until somebody asks for it
 
 	// unread is what an earlier listing found and no batch took.
-	unread  []dataFile
+	unread []dataFile
+	dates
 	limited bool // the last batch left files for later ones
 	// pinned is the listing that AvailableNow keeps to.
 	pinned   []dataFile
@@ -404,6 +406,10 @@ func (v fileView) Read(ctx context.Context, from, to Offset) chunk.Rows {
 	files, err := f.located(entries)
 	if err != nil {
 		return chunk.Fail(err)
+	}
+	f.dates.reset()
+	for _, d := range files {
+		f.dates.add(time.UnixMilli(d.mtime), float64(d.size))
 	}
 	return v.reader.rows(ctx, files)
 }

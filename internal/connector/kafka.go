@@ -130,6 +130,7 @@ func (s *kafkaSettings) batchReader(env *Env, c *kafka.Cluster, f *kafka.Fetcher
 			env.warn("KafkaRelation(%s): %s", s.topics.Describe(), loss.Msg)
 			return nil
 		},
+		dates: &dates{},
 	}
 }
 

@@ -156,6 +156,7 @@ type kafkaReader struct {
 	group      string
 	timeout    time.Duration // after which missing records are given up
 	failOnLoss bool
+	dates      *dates // of the records
 }
 
 // all yields the records of ranges, one range after the other.
@@ -181,8 +182,11 @@ func (r *kafkaReader) one(ctx context.Context, of kafka.Range, yield func(*chunk
 			yield(nil, kafkaFailed(err))
 			return false
 		}
-		if c != nil && !yield(c, nil) {
-			return false
+		if c.Chunk != nil {
+			r.dates.add(time.UnixMilli(c.LastMs), float64(c.Rows))
+			if !yield(c.Chunk, nil) {
+				return false
+			}
 		}
 		at = upTo
 	}

@@ -38,8 +38,9 @@ type kafkaSource struct {
 	main    *kafkaView
 	initial kafka.Offsets // where the query began; nil until it is known
 	latest  kafka.Offsets // as of the last trigger; nil before the first
-	limited bool          // the last batch did not reach latest
-	batchAt time.Time     // when a batch was let through last
+	dates
+	limited bool      // the last batch did not reach latest
+	batchAt time.Time // when a batch was let through last
 
 	mu    sync.Mutex          // guards what follows while views are read, several at once
 	ids   map[string]string   // of the topics, by name
@@ -411,14 +412,19 @@ func (v *kafkaView) Read(ctx context.Context, from, to Offset) chunk.Rows {
 			yield(nil, err)
 			return
 		}
-		v.source.reader(v.fetcher).all(ctx, ranges, yield)
+		r := v.source.reader(v.fetcher)
+		if v == v.source.main {
+			r.dates = &v.source.dates
+			r.dates.reset()
+		}
+		r.all(ctx, ranges, yield)
 	}
 }
 
 func (k *kafkaSource) reader(f *kafka.Fetcher) *kafkaReader {
 	return &kafkaReader{
 		cluster: k.cluster, fetcher: f, lose: k.lose, group: k.group, timeout: k.settings.pollTimeout,
-		failOnLoss: k.settings.failOnDataLoss,
+		failOnLoss: k.settings.failOnDataLoss, dates: &dates{},
 	}
 }
 

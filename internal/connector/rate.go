@@ -109,6 +109,7 @@ type rateSource struct {
 	now       func() time.Time
 	createdMs int64
 	lastMs    int64 // the clock's latest, so that Latest never goes back
+	dates
 }
 
 func openRate(_ context.Context, env *Env, s *plan.Scan, log Place) (Source, error) {
@@ -137,7 +138,9 @@ func openRate(_ context.Context, env *Env, s *plan.Scan, log Place) (Source, err
 	if err != nil {
 		return nil, err
 	}
-	return &rateSource{settings, columns, env.Now, created, created}, nil
+	return &rateSource{
+		rateSettings: settings, columns: columns, now: env.Now, createdMs: created, lastMs: created,
+	}, nil
 }
 
 // Describe is Spark's text, whose bracket stays open.
@@ -186,6 +189,7 @@ func (r *rateSource) Read(ctx context.Context, from, to Offset) chunk.Rows {
 	}
 	// After a restart with a clock that was set back, time goes on from here.
 	r.lastMs = max(r.lastMs, r.createdMs+end*1000)
+	r.date(start, end)
 	n := numbers{first: r.valueAt(start), end: r.valueAt(end), stride: int64(r.partitions)}
 	localMs := r.createdMs + start*1000
 	msPerValue := float64((end-start)*1000) / float64(n.end-n.first)
@@ -193,6 +197,16 @@ func (r *rateSource) Read(ctx context.Context, from, to Offset) chunk.Rows {
 		ms := math.Floor(float64(value-n.first)*msPerValue + 0.5)
 		return (localMs + int64(ms)) * 1000
 	})
+}
+
+// date notes when the rows of some seconds were made, at most mostDates instants.
+func (r *rateSource) date(start, end int64) {
+	r.dates.reset()
+	step := max(1, (end-start+mostDates-1)/mostDates)
+	for s := start; s < end; s += step {
+		to := min(end, s+step)
+		r.dates.add(time.UnixMilli(r.createdMs+to*1000), float64(r.valueAt(to)-r.valueAt(s)))
+	}
 }
 
 // secondOf reads an offset of the rate source; "" is the beginning.

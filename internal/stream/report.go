@@ -26,7 +26,38 @@ func (r *run) report(started time.Time, at *fixed, wrote int64, spent *monitor.D
 	b := monitor.BatchOf(p, started, ended)
 	b.NoData, b.Capped = at.noData, r.capped()
 	r.profiled(&b)
+	r.dated(&b)
 	r.record.Committed(b)
+}
+
+// dated adds how old the rows of a batch were when it was committed.
+func (r *run) dated(b *health.Batch) {
+	var newest time.Time
+	for _, in := range r.inputs.list {
+		source, ok := in.source.(connector.Dated)
+		if !ok {
+			continue
+		}
+		total := 0.0
+		list := source.TakeDates()
+		for _, d := range list {
+			total += d.Weight
+		}
+		for _, d := range list {
+			if b.Delivery == nil {
+				b.Delivery = &health.Sketch{}
+			}
+			// A file without bytes has no rows, and no share of them.
+			rows := math.Round(float64(in.rows.Load()) * d.Weight / max(total, 1))
+			b.Delivery.Add(b.End.Sub(d.At).Seconds(), uint64(rows))
+			if d.At.After(newest) {
+				newest = d.At
+			}
+		}
+	}
+	if b.Newest.IsZero() {
+		b.Newest = newest
+	}
 }
 
 // profiled adds what each operator took to a batch, and splits its time by phases.

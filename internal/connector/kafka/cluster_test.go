@@ -94,7 +94,7 @@ func read(t testing.TB, f *Fetcher, r Range) ([]string, error) {
 		if err != nil {
 			return values, err
 		}
-		for i := 0; c != nil && i < c.Rows; i++ {
+		for i := 0; c.Chunk != nil && i < c.Rows; i++ {
 			values = append(values, c.Cols[0].Text(i))
 		}
 		at = upTo
@@ -214,7 +214,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c != nil && c.Part != r.Part {
+			if c.Chunk != nil && c.Part != r.Part {
 				t.Errorf("part is %d, want %d", c.Part, r.Part)
 			}
 			at = upTo

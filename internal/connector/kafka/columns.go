@@ -34,6 +34,7 @@ type block struct {
 	chunk   *chunk.Chunk
 	offsets []int64 // of the rows, ascending
 	bytes   int64
+	lastMs  int64 // the time of the last row, in milliseconds since 1970
 }
 
 // span is where bytes lie in the data of a segment; from is negative for NULL.
@@ -87,7 +88,8 @@ func (b *builder) flush() {
 	r := b.rows
 	if r.n > 0 {
 		c := &chunk.Chunk{Cols: make([]*chunk.Vector, len(b.columns)), Rows: r.n}
-		of := block{chunk: c, offsets: append([]int64(nil), r.offset[:r.n]...), bytes: int64(8 * r.n)}
+		of := block{chunk: c, offsets: append([]int64(nil), r.offset[:r.n]...), bytes: int64(8 * r.n),
+			lastMs: r.timeMs[r.n-1]}
 		for i, column := range b.columns {
 			c.Cols[i] = b.column(column)
 			of.bytes += chunk.SizeOf(c.Cols[i])

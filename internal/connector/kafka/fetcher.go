@@ -132,19 +132,26 @@ func (f *Fetcher) moveTo(l *lane, offset int64) {
 	}
 }
 
+// Piece is a chunk of records; nil at the end of a range. LastMs is the time of its
+// last record, in milliseconds since 1970.
+type Piece struct {
+	*chunk.Chunk
+	LastMs int64
+}
+
 // Next is the next chunk of a range that was begun, nil at its end. from is
 // where the range was read up to; the answer says up to where it is now.
-func (f *Fetcher) Next(ctx context.Context, r Range, from int64) (c *chunk.Chunk, upTo int64, err error) {
+func (f *Fetcher) Next(ctx context.Context, r Range, from int64) (n Piece, upTo int64, err error) {
 	for {
 		b, upTo, moved, err := f.step(r, from)
 		if b.chunk != nil || err != nil || upTo >= r.To {
-			return b.chunk, upTo, err
+			return Piece{b.chunk, b.lastMs}, upTo, err
 		}
 		select {
 		case <-moved:
 		case <-ctx.Done():
 			f.unwanted(r.Partition)
-			return nil, upTo, context.Cause(ctx)
+			return Piece{}, upTo, context.Cause(ctx)
 		}
 	}
 }

@@ -78,7 +78,9 @@ func (l *lane) take(to int64) (b block, freed int64, ok bool) {
 	if cut == 0 {
 		return block{}, 0, false
 	}
-	head := block{chunk: b.chunk.Slice(0, cut), offsets: b.offsets[:cut]}
-	l.blocks[0] = block{chunk: b.chunk.Slice(cut, rows), offsets: b.offsets[cut:], bytes: b.bytes}
+	head := block{chunk: b.chunk.Slice(0, cut), offsets: b.offsets[:cut], lastMs: b.lastMs}
+	l.blocks[0] = block{
+		chunk: b.chunk.Slice(cut, rows), offsets: b.offsets[cut:], bytes: b.bytes, lastMs: b.lastMs,
+	}
 	return head, 0, true
 }

@@ -1,0 +1,49 @@
+package connector
+
+import "time"
+
+// Dated is a source that knows when its rows came to it.
+type Dated interface {
+	// TakeDates is when the rows that were read since it was last asked came. The
+	// query's goroutine asks once a batch.
+	TakeDates() []Dates
+}
+
+// Dates is when some rows came; Weight is how many they are, in any measure.
+type Dates struct {
+	At     time.Time
+	Weight float64
+}
+
+// mostDates is how many instants stand for the rows of a batch at most.
+const mostDates = 64
+
+// dates gathers when rows came.
+type dates struct{ list []Dates }
+
+// add notes rows. When there are too many, every two neighbours become one, with the
+// older instant.
+func (d *dates) add(at time.Time, weight float64) {
+	if len(d.list) == mostDates {
+		for i := range mostDates / 2 {
+			a, b := d.list[2*i], d.list[2*i+1]
+			if b.At.Before(a.At) {
+				a.At = b.At
+			}
+			a.Weight += b.Weight
+			d.list[i] = a
+		}
+		d.list = d.list[:mostDates/2]
+	}
+	d.list = append(d.list, Dates{at, weight})
+}
+
+// reset begins a batch, which may be read by several scans.
+func (d *dates) reset() { d.list = d.list[:0] }
+
+// TakeDates gives what was gathered.
+func (d *dates) TakeDates() []Dates {
+	taken := d.list
+	d.list = nil
+	return taken
+}
