@@ -28,7 +28,7 @@ type DeltaScan struct {
 	Files    []*delta.Add
 	Columns  []string
 	// Placed gives the rows of a chunk what tells where they stand: the number of
-	// their file, and that of the first of them in the file.
+	// their file, and that of the first of them in the file. May be nil.
 	Placed func(c *chunk.Chunk, file int, row int64) *chunk.Chunk
 }
 
@@ -50,7 +50,10 @@ func (s DeltaScan) file(ctx context.Context, i int) chunk.Rows {
 				return
 			}
 			n := int64(c.Rows)
-			if !yield(s.Placed(c, i, row), nil) {
+			if s.Placed != nil {
+				c = s.Placed(c, i, row)
+			}
+			if !yield(c, nil) {
 				return
 			}
 			row += n

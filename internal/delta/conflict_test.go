@@ -187,7 +187,7 @@ func shrink(s *Snapshot) error {
 		}
 		ids = append(ids, chunk.Values[int64](c.Cols[0])...)
 	}
-	w := s.NewRewriter(s.Schema, time.UTC)
+	w := s.NewRewriter(s.Schema, time.UTC, s.HasFeed())
 	if err := w.Keep(idChunk(ids[:len(ids)-1]...)); err != nil {
 		return errors.Join(err, w.Abandon())
 	}
@@ -207,7 +207,7 @@ func TestAnAbandonedRewriteLeavesNoFiles(t *testing.T) {
 		Properties: map[string]string{"delta.enableChangeDataFeed": "true"}})
 	must(t, err)
 	s := open(t, table)
-	w := s.NewRewriter(s.Schema, time.UTC)
+	w := s.NewRewriter(s.Schema, time.UTC, s.HasFeed())
 	must(t, w.Keep(idChunk(1)))
 	must(t, w.Changed(Deleted, idChunk(2)))
 	must(t, w.Abandon())

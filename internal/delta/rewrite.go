@@ -43,11 +43,13 @@ type Rewritten struct {
 	ChangeData []CDC
 }
 
-// NewRewriter writes rows of a schema, that of the table or a wider one.
-func (s *Snapshot) NewRewriter(schema plan.Type, zone *time.Location) *Rewriter {
-	spec := DataSpec{Schema: schema, Partitions: s.Metadata.PartitionColumns, Zone: zone, Sorted: s.HasFeed()}
+// NewRewriter writes rows of a schema, that of the table or a wider one. A feed is
+// for tables that have one; a commit that only adds files, or only removes whole
+// ones, needs none.
+func (s *Snapshot) NewRewriter(schema plan.Type, zone *time.Location, feed bool) *Rewriter {
+	spec := DataSpec{Schema: schema, Partitions: s.Metadata.PartitionColumns, Zone: zone, Sorted: feed}
 	w := &Rewriter{data: newWriter(s.Table, spec)}
-	if !s.HasFeed() {
+	if !feed {
 		return w
 	}
 	spec.Schema = plan.Struct(append(slices.Clone(schema.AsNullable().Fields),

@@ -335,3 +335,10 @@ func typeName(t plan.Type) string {
 	name := t.Tree()
 	return strings.ToUpper(name[:1]) + name[1:] + "Type"
 }
+
+// Widened is the description of the table with more columns at its end.
+func (s *Snapshot) Widened(added []plan.Field) (*Metadata, *Protocol, error) {
+	fit := &Fit{Schema: plan.Struct(append(slices.Clone(s.Schema.Fields), added...)...)}
+	err := s.redescribe(fit, s.Metadata.PartitionColumns)
+	return fit.Metadata, fit.Protocol, err
+}

@@ -175,7 +175,7 @@ func (w *sqlWriter) cast(n *Cast) {
 		w.b.WriteString(" as " + n.To.Simple() + ")")
 		return
 	}
-	if n.Implicit || n.To.Kind == KindArray || n.To.Kind == KindMap || n.To.Kind == KindStruct {
+	if n.Implicit && !w.qualified || n.To.Kind == KindArray || n.To.Kind == KindMap || n.To.Kind == KindStruct {
 		w.expr(n.Child)
 		return
 	}
@@ -196,7 +196,7 @@ func (w *sqlWriter) call(name, text string, args []Expr) {
 	}
 	op, isInfix := infix[name]
 	switch {
-	case text != "":
+	case text != "" && !(w.tree && isInfix):
 		w.expand(text, args)
 	case isInfix && len(args) == 2:
 		w.b.WriteByte('(')

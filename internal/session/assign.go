@@ -20,16 +20,9 @@ type setting struct {
 func (t *target) assigned(set []plan.Assignment, over ...int) ([]plan.Expr, error) {
 	settings := make([]setting, len(set))
 	for i, a := range set {
-		column, err := t.value("UPDATE clause", a.Column, 0)
+		path, err := t.assignable(a.Column)
 		if err != nil {
 			return nil, err
-		}
-		path, ok := pathOf(column)
-		if !ok {
-			e := deltaMistake("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "0A000",
-				"An element of an array or a map cannot be assigned to; give the column a new value.",
-				"optionalPrefixMessage", "")
-			return nil, e.At(a.Column.Origin)
 		}
 		value, err := t.value("UPDATE clause", a.Value, over...)
 		if err != nil {
@@ -40,10 +33,34 @@ func (t *target) assigned(set []plan.Assignment, over ...int) ([]plan.Expr, erro
 	if err := conflicting(settings); err != nil {
 		return nil, err
 	}
-	out := make([]plan.Expr, len(t.columns))
-	for i, a := range t.columns {
+	return t.settled(settings)
+}
+
+// assignable is the path of the column or field that SET names.
+func (t *target) assignable(a *plan.UnresolvedAttribute) ([]string, error) {
+	if name := t.newColumn(a); name != "" {
+		return []string{name}, nil
+	}
+	column, err := t.value("UPDATE clause", a, 0)
+	if err != nil {
+		return nil, err
+	}
+	path, ok := pathOf(column)
+	if !ok {
+		e := deltaMistake("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "0A000",
+			"An element of an array or a map cannot be assigned to; give the column a new value.",
+			"optionalPrefixMessage", "")
+		return nil, e.At(a.Origin)
+	}
+	return path, nil
+}
+
+// settled are the values of all columns, of which some have settings.
+func (t *target) settled(settings []setting) ([]plan.Expr, error) {
+	out := make([]plan.Expr, len(t.after))
+	for i, c := range t.after {
 		var err error
-		if out[i], err = t.composed(a.Field(), a, under(settings, a.Name)); err != nil {
+		if out[i], err = t.composed(c.field, c.old, under(settings, c.field.Name)); err != nil {
 			return nil, err
 		}
 	}

@@ -304,7 +304,7 @@ func TestStatementsDoWhatTheModelDoes(t *testing.T) {
 		defer e.Close(t.Context())
 		m := &modelTable{s: e.NewSession("u", "a")}
 		must(t, m.s, "USE main", rapid.SampledFrom(modelTables).Draw(rt, "table"))
-		steps := []func(*rapid.T){m.insert, m.delete, m.update}
+		steps := []func(*rapid.T){m.insert, m.delete, m.update, m.merge, m.merge}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			rapid.SampledFrom(steps).Draw(rt, "step")(rt)
 		}

@@ -105,7 +105,7 @@ func (d *deletion) rows(ctx context.Context, cond plan.Expr) (int64, error) {
 		}
 		f := d.target.files[i]
 		d.removed = append(d.removed, f)
-		if all, ok := f.NumRecords(); ok && n == all && !d.snapshot.HasFeed() {
+		if all, ok := f.NumRecords(); ok && n == all && !d.feed {
 			d.deleted += n
 			continue
 		}
@@ -175,9 +175,9 @@ func (t *target) choice(f fate, cond plan.Expr) (plan.Expr, error) {
 
 // columnExprs are the table's columns as they are.
 func (t *target) columnExprs() []plan.Expr {
-	out := make([]plan.Expr, len(t.columns))
-	for i, a := range t.columns {
-		out[i] = a
+	out := make([]plan.Expr, len(t.after))
+	for i, c := range t.after {
+		out[i] = c.old
 	}
 	return out
 }
@@ -185,18 +185,25 @@ func (t *target) columnExprs() []plan.Expr {
 // writeAnew writes the rows of the statement's files with their columns as they
 // shall be.
 func (t *target) writeAnew(ctx context.Context, fate plan.Expr, after []plan.Expr) (*rewriting, error) {
-	list := []plan.Expr{t.named(fate, "fate")}
-	for i, e := range after {
-		list = append(list, t.named(e, t.columns[i].Name))
-	}
-	if t.snapshot.HasFeed() {
-		for _, a := range t.columns {
-			list = append(list, t.named(a, a.Name))
-		}
-	}
-	rows, err := t.query(ctx, plan.NewProject(t.scan, list...))
+	rows, err := t.query(ctx, plan.NewProject(t.scan, t.rewritten(fate, after, t.columnExprs())...))
 	if err != nil {
 		return nil, err
 	}
-	return t.rewrite(ctx, rows, t.snapshot.Schema)
+	w := t.rewriting()
+	return w, w.finish(w.addAll(ctx, rows))
+}
+
+// rewritten are the columns that a rewriting takes: the fate of the row, its values
+// and, for the change feed, what it was before.
+func (t *target) rewritten(fate plan.Expr, after, before []plan.Expr) []plan.Expr {
+	list := []plan.Expr{t.named(fate, "fate")}
+	for i, e := range after {
+		list = append(list, t.named(e, t.after[i].field.Name))
+	}
+	if t.feed {
+		for i, e := range before {
+			list = append(list, t.named(e, t.after[i].field.Name))
+		}
+	}
+	return list
 }

@@ -84,7 +84,7 @@ func (t *target) update(ctx context.Context, given bool, cond plan.Expr, values 
 	}
 	after := make([]plan.Expr, len(values))
 	for i, v := range values {
-		if after[i], err = t.analyzer.Call("if", cond, v, t.columns[i]); err != nil {
+		if after[i], err = t.analyzer.Call("if", cond, v, t.after[i].old); err != nil {
 			return 0, err
 		}
 	}

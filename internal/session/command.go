@@ -32,6 +32,7 @@ func handlers() []handler {
 		on(nothing, dropVolume),
 		on(explainSchema, explain),
 		on(nothing, insert),
+		on(mergeSchema, mergeRows),
 		on(nothing, noOp),
 		on(nothing, reset),
 		on(setSchema, set),

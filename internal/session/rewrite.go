@@ -41,12 +41,27 @@ type rewriting struct {
 	width  int // columns of the table
 	count  [fates]int64
 	made   delta.Rewritten
+	// packs puts all rows into few files, as Spark does behind a join; they keep the
+	// partitions they were read in else.
+	packs bool
+	bytes int64
 }
 
-// rewrite writes rows into files that a commit may name.
-func (t *target) rewrite(ctx context.Context, rows chunk.Rows, schema plan.Type) (*rewriting, error) {
-	w := &rewriting{target: t, out: t.snapshot.NewRewriter(schema, t.eval.Zone),
+// packedBytes is how much of the rows in memory makes a file, when they are
+// packed: spark.sql.adaptive.advisoryPartitionSizeInBytes.
+const packedBytes = 64 << 20
+
+func (t *target) rewriting() *rewriting {
+	schema := plan.Struct()
+	for _, c := range t.after {
+		schema.Fields = append(schema.Fields, c.field)
+	}
+	return &rewriting{target: t, out: t.snapshot.NewRewriter(schema, t.eval.Zone, t.feed),
 		rules: connector.NewDeltaRules(schema), width: len(schema.Fields)}
+}
+
+// addAll writes rows into files that a commit may name.
+func (w *rewriting) addAll(ctx context.Context, rows chunk.Rows) error {
 	for c, err := range rows {
 		if err == nil && ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -55,12 +70,19 @@ func (t *target) rewrite(ctx context.Context, rows chunk.Rows, schema plan.Type)
 			err = w.add(c)
 		}
 		if err != nil {
-			return nil, errors.Join(t.overflow(err), w.out.Abandon())
+			return w.target.overflow(err)
 		}
 	}
-	var err error
+	return nil
+}
+
+// finish ends the writing; after an error nothing of it stays.
+func (w *rewriting) finish(err error) error {
+	if err != nil {
+		return errors.Join(err, w.out.Abandon())
+	}
 	w.made, err = w.out.Finish()
-	return w, err
+	return err
 }
 
 // picks are the rows of a chunk by their fate.
@@ -82,6 +104,9 @@ func (w *rewriting) picks(v *chunk.Vector) (picks [fates]chunk.Sel, kept chunk.S
 func (w *rewriting) add(c *chunk.Chunk) error {
 	if c.Rows == 0 {
 		return nil
+	}
+	if w.packs {
+		c = w.packed(c)
 	}
 	picks, kept := w.picks(c.Cols[0])
 	after := w.columns(c, 1)
@@ -120,6 +145,16 @@ func (w *rewriting) add(c *chunk.Chunk) error {
 		}
 	}
 	return nil
+}
+
+// packed is rows in the partition that is being filled.
+func (w *rewriting) packed(c *chunk.Chunk) *chunk.Chunk {
+	out := *c
+	out.Part = int(w.bytes / packedBytes)
+	for _, v := range c.Cols {
+		w.bytes += chunk.SizeOf(v)
+	}
+	return &out
 }
 
 // columns are the table's columns of rows, from a place on.

@@ -50,6 +50,10 @@ func withQuery(c plan.Command, defs []plan.CTE) plan.Command {
 		m := *c
 		m.Query = over(c.Query)
 		return &m
+	case *plan.Merge:
+		m := *c
+		m.Source = over(c.Source)
+		return &m
 	case *plan.Explain:
 		m := *c
 		m.Query = over(c.Query)

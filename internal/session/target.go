@@ -30,13 +30,22 @@ type target struct {
 
 	snapshot *delta.Snapshot
 	columns  []*plan.Attribute // of the table, in its order
+	after    []column          // of the table as it shall be
+	added    []plan.Field      // those of them that are new
 	file     *plan.Attribute   // the number of a row's file among files
 	row      *plan.Attribute   // its place in the file
 	scan     *plan.Scan        // of these files, all columns and the two
 	files    []*delta.Add      // that the scan reads
 	reads    *delta.Reads      // what the statement rests on
 
+	feed     bool        // the table has a change feed that the statement must tell
 	narrowed []narrowing // casts of assigned values that may overflow
+}
+
+// column is one of the table as a statement leaves it.
+type column struct {
+	field plan.Field
+	old   plan.Expr // what the rows have that are there; NULL for a new column
 }
 
 // target resolves the relations of a statement, of which the first is the table
@@ -101,7 +110,10 @@ func (t *target) open(ctx context.Context, scan *plan.Scan) error {
 		return plan.NewError("io.delta.exceptions.MetadataChangedException", "DELTA_METADATA_CHANGED",
 			"The columns of the table changed while the statement began; run it again.")
 	}
-	t.columns = scan.Attrs
+	t.columns, t.feed = scan.Attrs, t.snapshot.HasFeed()
+	for i, a := range t.columns {
+		t.after = append(t.after, column{t.snapshot.Schema.Fields[i], a})
+	}
 	t.file = t.analyzer.NewColumn("file", plan.Int)
 	t.row = t.analyzer.NewColumn("row", plan.Long)
 	m := *scan
@@ -162,6 +174,16 @@ func (t *target) placed(c *chunk.Chunk, attrs []*plan.Attribute, file int, row i
 	return out
 }
 
+// newColumn is the name of the new column that a clause names, "" for others.
+func (t *target) newColumn(a *plan.UnresolvedAttribute) string {
+	for _, f := range t.added {
+		if strings.EqualFold(f.Name, a.Parts[len(a.Parts)-1]) {
+			return f.Name
+		}
+	}
+	return ""
+}
+
 // prune leaves the files that may hold rows for which a condition is true, and
 // notes what the statement rests on by that. It gives the condition back with the
 // casts of its constants done.
@@ -170,7 +192,7 @@ func (t *target) prune(condition plan.Expr) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := analyze.Conjuncts(condition)
+	parts := slices.DeleteFunc(analyze.Conjuncts(condition), func(e plan.Expr) bool { return !t.readsOnly(e) })
 	if t.files, err = connector.PruneDelta(t.scope.files, t.snapshot, t.columns, parts); err != nil {
 		return nil, err
 	}
@@ -179,6 +201,15 @@ func (t *target) prune(condition plan.Expr) (plan.Expr, error) {
 		Matches: connector.InDeltaPartitions(t.scope.files, t.snapshot, t.columns, parts),
 	}
 	return condition, nil
+}
+
+// readsOnly reports whether an expression is about the table alone.
+func (t *target) readsOnly(e plan.Expr) bool {
+	refs := plan.References(e)
+	for _, a := range t.columns {
+		delete(refs, a.ID)
+	}
+	return len(refs) == 0
 }
 
 // folded is a condition with the casts of its constants done, so that statistics

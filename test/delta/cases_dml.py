@@ -13,15 +13,20 @@ def table(t, name, columns, rows, by="", **properties):
     return T
 
 
+CHOICE = ("numTargetFilesAdded", "numTargetFilesRemoved", "numTargetRowsCopied", "numOutputRows")
+
+
 def commits(t, name, start=0):
     """The commits from a version on: what made them, with which numbers, and the order of their actions.
 
-    How many files a MERGE writes depends on how its join was split among tasks and says nothing."""
+    Which files a MERGE writes anew without need, and into how many, says nothing of what it did."""
     out = []
     for actions in list(log(t, name).values())[start:]:
         info = actions[0]["commitInfo"]
-        metrics = {k: v for k, v in sorted(info["operationMetrics"].items()) if v != "<n>" and k != "numTargetFilesAdded"}
-        out.append([info["operation"], info["operationParameters"], metrics, info["isBlindAppend"], [k for k, _ in itertools.groupby(next(iter(a)) for a in actions)]])
+        merge = info["operation"] == "MERGE"
+        metrics = {k: v for k, v in sorted(info["operationMetrics"].items()) if v != "<n>" and not (merge and k in CHOICE)}
+        kinds = [k for k, _ in itertools.groupby(next(iter(a)) for a in actions)]
+        out.append([info["operation"], info["operationParameters"], metrics, info["isBlindAppend"], [k for k in kinds if not merge or k not in ("add", "remove")]])
     return out
 
 
