@@ -182,22 +182,3 @@ func CommitDelta(
 	}
 	return done, err
 }
-
-// DeltaRules is what the columns of a Delta table ask of values, beyond NOT NULL.
-type DeltaRules struct{ schema plan.Type }
-
-// NewDeltaRules are the rules of a table with these columns.
-func NewDeltaRules(schema plan.Type) *DeltaRules { return &DeltaRules{schema} }
-
-// Apply is rows as the table takes them: texts as long as CHAR and VARCHAR say.
-func (r *DeltaRules) Apply(c *chunk.Chunk) (*chunk.Chunk, error) {
-	out := *c
-	out.Cols = make([]*chunk.Vector, len(c.Cols))
-	for i, f := range r.schema.Fields {
-		var err error
-		if out.Cols[i], err = function.FitText(c.Cols[i], f.Type, tooLongFor(f.Name)); err != nil {
-			return nil, err
-		}
-	}
-	return &out, nil
-}

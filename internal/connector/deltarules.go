@@ -50,8 +50,30 @@ type rowChecks struct {
 	eval  *Computed
 }
 
+// DeltaRules is what a Delta table asks of rows that have all its columns.
+type DeltaRules struct{ rows *tableRows }
+
+// NewDeltaRules are the rules of a table with these columns.
+func NewDeltaRules(env *Env, schema plan.Type, m *delta.Metadata) (*DeltaRules, error) {
+	fit := &delta.Fit{Schema: schema}
+	for i := range schema.Fields {
+		fit.From = append(fit.From, i)
+	}
+	rows, err := tableRowsOf(env, schema.Unbounded(), fit, m, true)
+	return &DeltaRules{rows}, err
+}
+
+// Apply is rows as the table takes them, or the error for what it does not take.
+func (r *DeltaRules) Apply(c *chunk.Chunk) (*chunk.Chunk, error) { return r.rows.chunk(c) }
+
 // newTableRows are the rows of a write into the table that the fit describes.
 func newTableRows(env *Env, data plan.Type, fit *delta.Fit, m *delta.Metadata) (*tableRows, error) {
+	return tableRowsOf(env, data, fit, m, false)
+}
+
+// tableRowsOf is newTableRows; numbered rows have what identity columns gave them.
+func tableRowsOf(env *Env, data plan.Type, fit *delta.Fit, m *delta.Metadata, numbered bool,
+) (*tableRows, error) {
 	r := &tableRows{schema: fit.Schema, data: data, from: fit.From, shape: make([]shaper, len(fit.From)),
 		identities: map[int]*delta.Identity{}, last: map[int]int64{}, zone: env.Eval.Zone}
 	var texts [3][]string // defaults, generated, checks
@@ -60,7 +82,7 @@ func newTableRows(env *Env, data plan.Type, fit *delta.Fit, m *delta.Metadata) (
 		f := fit.Schema.Fields[i]
 		c := delta.ComputedOf(f)
 		switch {
-		case at >= 0 && c.Identity != nil && !c.Identity.Explicit:
+		case at >= 0 && c.Identity != nil && !c.Identity.Explicit && !numbered:
 			return nil, delta.Mistake("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
 				fmt.Sprintf("The column %s numbers the rows itself (GENERATED ALWAYS AS IDENTITY).", f.Name),
 				"colName", f.Name)

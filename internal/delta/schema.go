@@ -336,9 +336,12 @@ func typeName(t plan.Type) string {
 	return strings.ToUpper(name[:1]) + name[1:] + "Type"
 }
 
-// Widened is the description of the table with more columns at its end.
-func (s *Snapshot) Widened(added []plan.Field) (*Metadata, *Protocol, error) {
-	fit := &Fit{Schema: plan.Struct(append(slices.Clone(s.Schema.Fields), added...)...)}
-	err := s.redescribe(fit, s.Metadata.PartitionColumns)
-	return fit.Metadata, fit.Protocol, err
+// Widened is the table with more columns at its end.
+func (s *Snapshot) Widened(added []plan.Field) (*Fit, error) {
+	fit := &Fit{Schema: plan.Struct(append(slices.Clone(s.Schema.Fields), added...)...),
+		Partitions: s.Metadata.PartitionColumns}
+	if len(added) == 0 {
+		return fit, nil
+	}
+	return fit, s.redescribe(fit)
 }

@@ -189,7 +189,10 @@ func (t *target) writeAnew(ctx context.Context, fate plan.Expr, after []plan.Exp
 	if err != nil {
 		return nil, err
 	}
-	w := t.rewriting()
+	w, err := t.rewriting()
+	if err != nil {
+		return nil, err
+	}
 	return w, w.finish(w.addAll(ctx, rows))
 }
 

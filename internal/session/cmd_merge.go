@@ -45,7 +45,8 @@ func mergeRows(ctx context.Context, s *Session, c *plan.Merge) (*Result, error) 
 	}
 	n := m.count
 	updates, deletes := n[updated]+n[updatedAlone], n[deleted]+n[deletedAlone]
-	return answer(mergeSchema(c), []plan.Value{updates + deletes + n[inserted], updates, deletes, n[inserted]}), nil
+	row := []plan.Value{updates + deletes + n[inserted], updates, deletes, n[inserted]}
+	return answer(mergeSchema(c), row), nil
 }
 
 // merge is a MERGE with its clauses resolved.

@@ -32,13 +32,7 @@ func genClauses(when, over string, one func(*rapid.T) modelClause) *rapid.Genera
 			if i < n-1 || rapid.Bool().Draw(t, "conditional") {
 				p := genPredicate(over, 1).Draw(t, "and")
 				where = " AND " + p.text
-				c.bare = false
-				c.cond = func(t, s modelRow) bool {
-					if over == "s." {
-						return p.is(s)
-					}
-					return p.is(t)
-				}
+				c.bare, c.cond = false, p.over(over)
 			}
 			c.text = " WHEN " + when + where + " THEN " + c.text
 			out = append(out, c)
@@ -47,10 +41,20 @@ func genClauses(when, over string, one func(*rapid.T) modelClause) *rapid.Genera
 	})
 }
 
+// over is the condition as one of a clause, of the row that it speaks of.
+func (p modelPredicate) over(name string) func(t, s modelRow) bool {
+	if name == "s." {
+		return func(_, s modelRow) bool { return p.is(s) }
+	}
+	return func(t, _ modelRow) bool { return p.is(t) }
+}
+
 func genMatched(t *rapid.T) modelClause {
 	switch rapid.IntRange(0, 2).Draw(t, "matched") {
 	case 0:
-		return modelClause{text: "DELETE", bare: true, does: func(t, _ modelRow) (modelRow, bool) { return t, true }}
+		return modelClause{text: "DELETE", bare: true, does: func(t, _ modelRow) (modelRow, bool) {
+			return t, true
+		}}
 	case 1:
 		return modelClause{text: "UPDATE SET *", does: func(_, s modelRow) (modelRow, bool) { return s, false }}
 	}
@@ -91,8 +95,9 @@ func (m *modelMerge) text() string {
 	for i, r := range m.source {
 		rows[i] = r.String()
 	}
-	text := fmt.Sprintf("MERGE INTO t USING (SELECT CAST(id AS BIGINT) id, CAST(k AS STRING) k, CAST(v AS BIGINT) v "+
-		"FROM VALUES %s AS s(id, k, v)) s ON t.id = s.id AND %s", strings.Join(rows, ", "), m.on.text)
+	text := fmt.Sprintf("MERGE INTO t USING (SELECT CAST(id AS BIGINT) id, CAST(k AS STRING) k, "+
+		"CAST(v AS BIGINT) v FROM VALUES %s AS s(id, k, v)) s ON t.id = s.id AND %s",
+		strings.Join(rows, ", "), m.on.text)
 	for _, c := range slices.Concat(m.matched, m.notMatched, m.bySource) {
 		text += c.text
 	}

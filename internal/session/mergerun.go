@@ -42,7 +42,8 @@ func (m *merge) keep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s := &mergeSource{columns: m.tables.Columns(overSource...), number: m.analyzer.NewColumn("number", plan.Long)}
+	s := &mergeSource{columns: m.tables.Columns(overSource...),
+		number: m.analyzer.NewColumn("number", plan.Long)}
 	if s.rows, err = m.session.engine.spooled(plan.SchemaOf(s.columns), rows, m.eval.Memory); err != nil {
 		return err
 	}
@@ -186,7 +187,10 @@ func (m *merge) write(ctx context.Context) error {
 	}
 	m.files = m.gone
 	m.feed = m.feed && len(m.gone) > 0
-	w := m.rewriting()
+	w, err := m.rewriting()
+	if err != nil {
+		return err
+	}
 	w.packs = true
 	if len(m.gone) > 0 {
 		err = m.writeMatched(ctx, w)
@@ -213,7 +217,8 @@ func (m *merge) search(ctx context.Context) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := m.query(ctx, plan.NewProject(m.join(kind), m.file, m.row, m.source.number, m.named(fate, "fate")))
+	pairs := plan.NewProject(m.join(kind), m.file, m.row, m.source.number, m.named(fate, "fate"))
+	rows, err := m.query(ctx, pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +271,7 @@ func (m *merge) deletesOnly() bool {
 func severalMatches() error {
 	e := plan.NewError("org.apache.spark.sql.delta.DeltaUnsupportedOperationException",
 		"DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE",
-		"Several rows of the source match one row of the table, and it is not clear which of them should change it.",
+		"Several rows of the source match one row of the table, and it is not clear which should change it.",
 		"usageReference", "https://docs.delta.io/latest/delta-update.html#upsert-into-a-table-using-merge")
 	e.State, e.Hint = "21506", "Make the rows of the source unique first, by dropDuplicates for instance."
 	return e
@@ -417,11 +422,8 @@ func (m *merge) commit(ctx context.Context) error {
 	c.Removes, c.Adds, c.ChangeData = m.gone, m.made.Adds, m.made.ChangeData
 	c.Layout.RemovedRows = true
 	c.Metrics = m.metrics()
-	if len(m.added) > 0 && len(c.Removes)+len(c.Adds) > 0 {
-		var err error
-		if c.Metadata, c.Protocol, err = m.snapshot.Widened(m.added); err != nil {
-			return errors.Join(err, m.snapshot.DiscardRewritten(m.made))
-		}
+	if len(c.Removes)+len(c.Adds) > 0 {
+		c.Metadata, c.Protocol = m.fit.Metadata, m.fit.Protocol
 	}
 	return m.finish(ctx, c, m.made)
 }

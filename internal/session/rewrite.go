@@ -37,8 +37,8 @@ func (f fate) literal() plan.Expr { return plan.Lit(int64(f), plan.Int) }
 type rewriting struct {
 	target *target
 	out    *delta.Rewriter
-	rules  *connector.DeltaRules
-	width  int // columns of the table
+	rules  *connector.DeltaRules // nil when the rows are those of the table
+	width  int                   // columns of the table
 	count  [fates]int64
 	made   delta.Rewritten
 	// packs puts all rows into few files, as Spark does behind a join; they keep the
@@ -51,13 +51,23 @@ type rewriting struct {
 // packed: spark.sql.adaptive.advisoryPartitionSizeInBytes.
 const packedBytes = 64 << 20
 
-func (t *target) rewriting() *rewriting {
-	schema := plan.Struct()
-	for _, c := range t.after {
-		schema.Fields = append(schema.Fields, c.field)
+func (t *target) rewriting() (*rewriting, error) {
+	var err error
+	if t.fit, err = t.snapshot.Widened(t.added); err != nil {
+		return nil, err
 	}
-	return &rewriting{target: t, out: t.snapshot.NewRewriter(schema, t.eval.Zone, t.feed),
-		rules: connector.NewDeltaRules(schema), width: len(schema.Fields)}
+	w := &rewriting{target: t, width: len(t.after)}
+	if t.operation != "DELETE" {
+		m := &t.snapshot.Metadata
+		if t.fit.Metadata != nil {
+			m = t.fit.Metadata
+		}
+		if w.rules, err = connector.NewDeltaRules(t.scope.files, t.fit.Schema, m); err != nil {
+			return nil, err
+		}
+	}
+	w.out = t.snapshot.NewRewriter(t.fit.Schema, t.eval.Zone, t.feed)
+	return w, nil
 }
 
 // addAll writes rows into files that a commit may name.
@@ -111,7 +121,7 @@ func (w *rewriting) add(c *chunk.Chunk) error {
 	picks, kept := w.picks(c.Cols[0])
 	after := w.columns(c, 1)
 	if len(kept) > 0 {
-		rows, err := w.rules.Apply(taken(after, kept))
+		rows, err := w.ruled(taken(after, kept))
 		if err == nil {
 			err = w.out.Keep(rows)
 		}
@@ -136,7 +146,10 @@ func (w *rewriting) add(c *chunk.Chunk) error {
 		if len(change.rows) == 0 {
 			continue
 		}
-		rows, err := w.rules.Apply(taken(change.of, change.rows))
+		rows, err := taken(change.of, change.rows), error(nil)
+		if change.of == after {
+			rows, err = w.ruled(rows)
+		}
 		if err == nil {
 			err = w.out.Changed(change.kind, rows)
 		}
@@ -145,6 +158,14 @@ func (w *rewriting) add(c *chunk.Chunk) error {
 		}
 	}
 	return nil
+}
+
+// ruled is rows as the table takes them.
+func (w *rewriting) ruled(c *chunk.Chunk) (*chunk.Chunk, error) {
+	if w.rules == nil {
+		return c, nil
+	}
+	return w.rules.Apply(c)
 }
 
 // packed is rows in the partition that is being filled.
@@ -212,7 +233,7 @@ func (t *target) overflow(err error) error {
 // change is the commit of a statement, and its numbers.
 func (t *target) change(params []delta.Param) delta.Change {
 	return delta.Change{Operation: t.operation, Params: params, Reads: t.reads, Now: t.scope.files.Now(),
-		Ruled: t.operation == "DELETE"} // its rows were in the table before
+		Ruled: true}
 }
 
 // finish commits a change; without files that come or go there is nothing to do.

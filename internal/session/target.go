@@ -32,6 +32,7 @@ type target struct {
 	columns  []*plan.Attribute // of the table, in its order
 	after    []column          // of the table as it shall be
 	added    []plan.Field      // those of them that are new
+	fit      *delta.Fit        // the table with them
 	file     *plan.Attribute   // the number of a row's file among files
 	row      *plan.Attribute   // its place in the file
 	scan     *plan.Scan        // of these files, all columns and the two
