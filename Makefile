@@ -54,7 +54,9 @@ bench: ## benchmarks: rows and bytes a second, allocations
 	go test -run '^$$' -bench . -benchmem ./...
 
 # Without the traces of gRPC nothing looks methods up by name, and the linker drops those that nobody calls.
-RELEASE = -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)'
+# Arrow's compute comes with its Parquet and is hardly called: inlined, its kernels are 5 MB larger (docs/adr/003).
+RELEASE = -trimpath -tags grpcnotrace -gcflags 'github.com/apache/arrow-go/v18/arrow/compute/...=-l' \
+	-ldflags '-s -w -X main.version=$(VERSION)'
 
 dist: ## static binaries for linux and macOS
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \

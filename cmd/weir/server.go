@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor/report"
 	"github.com/weir-dev/weir/internal/peer"
 	"github.com/weir-dev/weir/internal/pyworker"
 	"github.com/weir-dev/weir/internal/session"
@@ -35,16 +36,17 @@ const (
 
 // server is a running weir: engine, Spark Connect and pages.
 type server struct {
-	log     *slog.Logger
-	dir     string
-	engine  *session.Engine
-	connect *sparkconnect.Server
-	serving *sparkconnect.Serving
-	pages   *http.Server
-	python  *pyworker.Host
-	grpc    net.Listener
-	http    net.Listener
-	failed  chan error // a listener ended although nobody asked it to
+	log       *slog.Logger
+	dir       string
+	engine    *session.Engine
+	connect   *sparkconnect.Server
+	serving   *sparkconnect.Serving
+	pages     *http.Server
+	python    *pyworker.Host
+	reporters *report.Reporters
+	grpc      net.Listener
+	http      net.Listener
+	failed    chan error // a listener ended although nobody asked it to
 }
 
 // addresses is the content of addressFile.
@@ -87,6 +89,11 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 		s.grpc.Close()
 		s.http.Close()
 		return nil, err
+	}
+	if s.reporters, err = startReporters(s.engine, confs, s.log); err != nil {
+		s.grpc.Close()
+		s.http.Close()
+		return nil, errors.Join(err, s.engine.Close(context.Background()))
 	}
 	s.connect = sparkconnect.New(s.engine, sparkconnect.Options{Log: s.log})
 	s.serving = s.connect.Serve(s.grpc, access.connect)
@@ -169,6 +176,7 @@ func (s *server) servePages(a *access) {
 		Handler: ui.New(s.engine.Monitor(), ui.Options{
 			Version: version, Remote: "sc://" + localhost(s.grpcAddress()), Hosts: a.hosts, Now: time.Now,
 			Token: a.connect.Token, SameUser: sameUser, Private: a.private,
+			Application: s.engine.ApplicationID(),
 		}),
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, TLSConfig: a.connect.TLS, ConnContext: keepConn,
@@ -208,6 +216,7 @@ func (s *server) stop(ctx context.Context) error {
 	err := s.connect.Close(ctx)
 	s.serving.Stop(ctx)
 	err = errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
+	s.reporters.Close()
 	s.python.Close()
 	return err
 }

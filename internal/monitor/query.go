@@ -46,7 +46,9 @@ type Run struct {
 	// words that queries are grouped by.
 	Application, Engine string
 	Tags                []string
-	StartedAt           time.Time
+	// Metrics says that the query has gauges under Spark's names.
+	Metrics   bool
+	StartedAt time.Time
 
 	IdleEvery time.Duration // between idle entries; default 10 s
 	Recent    int           // numRecentProgressUpdates; default 100, which keeps 99

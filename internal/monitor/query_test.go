@@ -334,7 +334,7 @@ func TestARestartKeepsThePastAndIsNamed(t *testing.T) {
 	for _, m := range second.Marks() {
 		marks = append(marks, m.Kind)
 	}
-	want := []string{"started", "state", "failed", "started", "state"}
+	want := []string{"started", "state", "failed", "started", "state", "state"}
 	if diff := cmp.Diff(marks, want); diff != "" {
 		t.Error(diff)
 	}

@@ -42,8 +42,55 @@ func (f *Flight) reset() {
 // past is that of a query over all its runs, of which an old one may still be ending
 // when the next begins.
 type past struct {
-	mu    sync.Mutex
-	track *health.Track
+	mu     sync.Mutex
+	track  *health.Track
+	totals Totals
+}
+
+// Totals count what a query has done since the server knows it, over all its runs.
+type Totals struct {
+	Batches, Failures int64
+	Rows, Dropped     float64
+	BatchSeconds      Histogram
+	DeliverySeconds   Histogram // how old rows were when they were committed
+	Phases            [health.PhaseCount]float64
+}
+
+// HistogramBounds are the upper bounds of the buckets of a Histogram, in seconds.
+var HistogramBounds = [...]float64{
+	0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200,
+}
+
+// A Histogram counts times by size.
+type Histogram struct {
+	Counts [len(HistogramBounds) + 1]float64 // the last of what is larger than all bounds
+	Sum    float64
+}
+
+func (h *Histogram) add(seconds, n float64) {
+	if !health.Known(seconds) || n <= 0 {
+		return
+	}
+	i := 0
+	for i < len(HistogramBounds) && seconds > HistogramBounds[i] {
+		i++
+	}
+	h.Counts[i] += n
+	h.Sum += seconds * n
+}
+
+// count adds a committed batch.
+func (t *Totals) count(b *health.Batch) {
+	t.Batches++
+	t.Rows += b.Rows
+	t.Dropped += b.Dropped
+	t.BatchSeconds.add(b.End.Sub(b.Start).Seconds(), 1)
+	for p, seconds := range b.Phases {
+		if health.Known(seconds) {
+			t.Phases[p] += seconds
+		}
+	}
+	b.Delivery.Each(t.DeliverySeconds.add)
 }
 
 func (p *past) mark(m health.Mark) {
@@ -72,6 +119,7 @@ func (q *Query) follow(before *Query) {
 	w.flight.reset()
 	w.fresh = true
 	w.watch = health.New(q.run.Health, q.run.StartedAt)
+	w.last = w.watch.Assess(q.run.StartedAt)
 	if before == nil {
 		w.past = &past{track: health.NewTrack()}
 	} else {
@@ -101,6 +149,9 @@ func (q *Query) Committed(b health.Batch) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fresh = false
+	w.past.mu.Lock()
+	w.past.totals.count(&b)
+	w.past.mu.Unlock()
 	kept := b
 	w.watch.Commit(b)
 	if !b.NoData {
@@ -176,6 +227,11 @@ func (q *Query) finish(at time.Time, f *Failure) {
 	if f != nil {
 		kind, text = "failed", f.Message
 	}
+	if f != nil {
+		w.past.mu.Lock()
+		w.past.totals.Failures++
+		w.past.mu.Unlock()
+	}
 	w.watch.End(at, text)
 	w.assess(at)
 	w.past.mark(health.Mark{At: at, Kind: kind, Text: word(w.last.State)})
@@ -211,6 +267,14 @@ func (q *Query) Strip(now time.Time) (strip [health.StripCells]health.State, fai
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.track.Strip(now), p.track.FailedSince(now.Add(-24 * time.Hour))
+}
+
+// Totals is what the query has done over all its runs.
+func (q *Query) Totals() Totals {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.totals
 }
 
 // Batches are the newest batches with data, oldest first.

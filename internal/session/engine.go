@@ -298,6 +298,9 @@ func (e *Engine) hostZone() string {
 // Monitor is what is known about the streaming queries of the server.
 func (e *Engine) Monitor() *monitor.Registry { return e.registry }
 
+// ApplicationID is what Spark calls the id of an application: spark.app.id.
+func (e *Engine) ApplicationID() string { return e.base.set["spark.app.id"] }
+
 // Number is a number, time or size among the settings of the server's start, in
 // the setting's own unit.
 func (e *Engine) Number(key string) int64 {

@@ -74,7 +74,7 @@ func (q *Query) begin() {
 		ID: q.id, RunID: q.runID, Name: q.config.Name, SessionID: q.config.SessionID,
 		JobTags: q.config.JobTags, StartedAt: time.Now(), Hold: q.config.Hold,
 		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
-		Application: q.config.Env.Conf("spark.app.name"),
+		Application: q.config.Env.Conf("spark.app.name"), Metrics: q.settings.metrics,
 	}, bus)
 }
 

@@ -20,6 +20,8 @@ type settings struct {
 	verify bool
 	// noData allows batches without new data, which close windows.
 	noData bool
+	// metrics asks for gauges under Spark's names.
+	metrics bool
 	// objective is how old the oldest unread row may get; 0: nobody said.
 	objective time.Duration
 }
@@ -38,6 +40,7 @@ func readSettings(conf func(key string) string) settings {
 		retain:     wholeNumber(get("minBatchesToRetain"), 100),
 		recent:     int(wholeNumber(get("numRecentProgressUpdates"), 100)),
 		replace:    get("stopActiveRunOnRestart") != "false",
+		metrics:    get("metricsEnabled") == "true",
 		noData:     get("noDataMicroBatches.enabled") != "false",
 		objective:  javaMillis(strings.TrimSpace(conf(objectiveKey)), 0),
 		verify:     get("checkpoint.verifyMetadataExists.enabled") != "false",

@@ -121,9 +121,6 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 		StateLimitBytes: unknown(), StartedAtMs: instant(snapshot.StartedAt), EndedAtMs: instant(snapshot.EndedAt),
 		EndReason: optional(snapshot.EndReason), Status: snapshot.Status.Message, NextTriggerInMs: unknown(),
 	}
-	if a.State == "" {
-		d.Verdict.Sentence = "Starting."
-	}
 	if a.EtaWord != "" {
 		d.Verdict.Eta = &etaJSON{a.EtaWord, a.EtaText}
 	}

@@ -122,10 +122,6 @@ func known(n number) number {
 
 func newFleetRow(q *monitor.Query, now time.Time) *fleetRow {
 	snapshot, a := q.Snapshot(), q.Health()
-	if a.State == "" { // not looked at yet
-		a = health.New(snapshot.Health, snapshot.StartedAt).Assess(now)
-		a.Since = snapshot.StartedAt
-	}
 	row := &fleetRow{
 		ID: snapshot.ID, RunID: snapshot.RunID, Name: nameOf(&snapshot), Application: snapshot.Application,
 		Tags: snapshot.Tags, Engine: snapshot.Engine, State: a.State, SinceAtMs: instant(a.Since),

@@ -28,6 +28,9 @@ type Options struct {
 	// Private admits that user alone.
 	Private bool
 	Now     func() time.Time
+	// Application is what Spark calls the id of an application; the metrics under
+	// Spark's names begin with it.
+	Application string
 }
 
 //go:embed assets
@@ -51,6 +54,8 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/fleet", s.fleet)
 	mux.HandleFunc("GET /api/v1/series", s.series)
 	mux.HandleFunc("GET /api/v1/build", s.build)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	s.addSpark(mux)
 	return s.guard(mux)
 }
 

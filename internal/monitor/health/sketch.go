@@ -72,6 +72,18 @@ func (s *Sketch) Merge(other *Sketch) {
 	s.max = max(s.max, other.max)
 }
 
+// Each gives the buckets that have rows: an age in seconds and how many rows had it.
+func (s *Sketch) Each(visit func(seconds, rows float64)) {
+	if s == nil {
+		return
+	}
+	for i, n := range s.counts {
+		if n > 0 {
+			visit(sketchLeast*math.Pow(sketchBase, float64(s.first+i))*2/(1+sketchBase), float64(n))
+		}
+	}
+}
+
 // Rows is how many were counted.
 func (s *Sketch) Rows() uint64 { return s.total }
 

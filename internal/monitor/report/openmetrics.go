@@ -1,0 +1,254 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
+)
+
+// ContentType is that of an OpenMetrics page.
+const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+// maxLabel is how long a label's value may be, in bytes.
+const maxLabel = 200
+
+// AppendOpenMetrics writes the page of weir's own metrics: for each query what
+// arrives, what is processed, what waits and for how long, how fresh results are, and
+// how it does. At most maxQueries queries are in it.
+func AppendOpenMetrics(dst []byte, r *monitor.Registry, now time.Time) []byte {
+	p := page{dst: dst}
+	queries := r.Queries()
+	if len(queries) > maxQueries {
+		queries = queries[:maxQueries]
+	}
+	p.subjects = make([]subject, len(queries))
+	for i, q := range queries {
+		s := q.Snapshot()
+		p.subjects[i] = subject{s, q.Health(), q.Totals(), q.Reading(), q.Batches(), labels{}}
+		p.subjects[i].labels = labels{{"query", named(&s)}, {"query_id", s.ID}}
+	}
+	for _, f := range families {
+		p.family(f)
+	}
+	return append(p.dst, "# EOF\n"...)
+}
+
+func named(s *monitor.Snapshot) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.ID
+}
+
+// subject is a query on the page.
+type subject struct {
+	snapshot monitor.Snapshot
+	health   health.Assessment
+	totals   monitor.Totals
+	reading  health.Reading
+	batches  []health.Batch
+	labels   labels
+}
+
+type label struct{ name, value string }
+
+type labels []label
+
+type page struct {
+	dst      []byte
+	subjects []subject
+}
+
+// family is a metric with its samples.
+type family struct {
+	name, kind, unit, help string
+	of                     func(p *page, f *family, s *subject)
+}
+
+// gauge is a family of one number a query.
+func gauge(name, unit, help string, of func(s *subject) float64) family {
+	return family{name, "gauge", unit, help, func(p *page, f *family, s *subject) {
+		p.sample(f.name, s.labels, of(s))
+	}}
+}
+
+// counter is a family of one sum a query.
+func counter(name, unit, help string, of func(s *subject) float64) family {
+	return family{name, "counter", unit, help, func(p *page, f *family, s *subject) {
+		p.sample(f.name+"_total", s.labels, of(s))
+	}}
+}
+
+// families are the metrics, in the order of the page.
+var families = []family{
+	{"weir_query_state", "stateset", "", "How the query does; one state is 1.", states},
+	gauge("weir_query_health_score", "", "How much the query needs a person: 100 the most.",
+		func(s *subject) float64 { return s.health.Score }),
+	gauge("weir_query_up", "", "1 while the query runs, 0 when it was stopped or failed.", up),
+	gauge("weir_arrival_rows_per_second", "", "Rows that arrive at the sources.",
+		func(s *subject) float64 { return s.health.ArrivalRowsPerSecond }),
+	gauge("weir_processed_rows_per_second", "", "Rows that are committed.",
+		func(s *subject) float64 { return s.health.ProcessedPerSecond }),
+	counter("weir_input_rows", "", "Rows that were read and committed.",
+		func(s *subject) float64 { return s.totals.Rows }),
+	counter("weir_dropped_rows", "", "Rows that came after the watermark and were dropped.",
+		func(s *subject) float64 { return s.totals.Dropped }),
+	counter("weir_batches", "", "Batches that were committed.",
+		func(s *subject) float64 { return float64(s.totals.Batches) }),
+	counter("weir_failures", "", "Runs that failed.",
+		func(s *subject) float64 { return float64(s.totals.Failures) }),
+	{"weir_backlog_rows", "gauge", "", "Rows that wait in a source.", backlog(
+		func(a health.Amount) float64 { return a.Rows })},
+	{"weir_backlog_bytes", "gauge", "bytes", "Bytes that wait in a source.", backlog(
+		func(a health.Amount) float64 { return a.Bytes })},
+	{"weir_backlog_files", "gauge", "", "Files that wait in a source.", backlog(
+		func(a health.Amount) float64 { return a.Files })},
+	gauge("weir_backlog_seconds", "seconds", "How long ago the oldest unread row came.",
+		func(s *subject) float64 { return s.health.BacklogSeconds }),
+	gauge("weir_backlog_growth_ratio", "ratio", "How fast the backlog grows, as a share of what arrives.",
+		func(s *subject) float64 { return s.health.Growth }),
+	gauge("weir_newest_row_age_seconds", "seconds", "Age of the newest committed row.",
+		func(s *subject) float64 { return s.health.NewestAge }),
+	gauge("weir_watermark_lag_seconds", "seconds", "Watermark behind the last batch, beyond its delay.",
+		func(s *subject) float64 { return s.health.WatermarkLag }),
+	gauge("weir_busy_ratio", "ratio", "Share of what the query can take that it has to.",
+		func(s *subject) float64 { return s.health.Busy }),
+	gauge("weir_state_bytes", "bytes", "Memory of stateful operators.",
+		func(s *subject) float64 { return s.health.StateBytes }),
+	gauge("weir_last_commit_timestamp_seconds", "seconds", "When the last batch was committed.", committedAt),
+	{"weir_phase_seconds", "counter", "seconds", "Time of batches by phase.", phases},
+	{"weir_batch_duration_seconds", "histogram", "seconds", "How long batches take.",
+		histogram(func(s *subject) *monitor.Histogram { return &s.totals.BatchSeconds })},
+	{"weir_delivery_seconds", "histogram", "seconds", "How old rows were when they were committed.",
+		histogram(func(s *subject) *monitor.Histogram { return &s.totals.DeliverySeconds })},
+}
+
+var allStates = []health.State{
+	health.Failed, health.Stalled, health.Breach, health.Behind, health.Lagging, health.CatchingUp,
+	health.Restarting, health.Healthy, health.Idle, health.Stopped,
+}
+
+func states(p *page, f *family, s *subject) {
+	for _, state := range allStates {
+		value := 0.0
+		if s.health.State == state {
+			value = 1
+		}
+		p.sample(f.name, append(s.labels[:len(s.labels):len(s.labels)], label{f.name, string(state)}), value)
+	}
+}
+
+func up(s *subject) float64 {
+	if s.snapshot.State == monitor.Stopped || s.snapshot.State == monitor.Failed {
+		return 0
+	}
+	return 1
+}
+
+func committedAt(s *subject) float64 {
+	if s.health.LastCommit.IsZero() {
+		return math.NaN()
+	}
+	return float64(s.health.LastCommit.UnixMilli()) / 1000
+}
+
+func backlog(of func(health.Amount) float64) func(p *page, f *family, s *subject) {
+	return func(p *page, f *family, s *subject) {
+		seen := map[string]bool{}
+		for _, source := range s.reading.Sources {
+			if seen[source.Name] { // two of one name would be one series
+				continue
+			}
+			seen[source.Name] = true
+			p.sample(f.name, append(s.labels[:len(s.labels):len(s.labels)], label{"source", source.Name}),
+				of(source.Unread))
+		}
+	}
+}
+
+func phases(p *page, f *family, s *subject) {
+	for phase, seconds := range s.totals.Phases {
+		p.sample(f.name+"_total",
+			append(s.labels[:len(s.labels):len(s.labels)], label{"phase", health.Phase(phase).String()}), seconds)
+	}
+}
+
+func histogram(of func(s *subject) *monitor.Histogram) func(p *page, f *family, s *subject) {
+	return func(p *page, f *family, s *subject) {
+		h := of(s)
+		sum := 0.0
+		for i, n := range h.Counts {
+			sum += n
+			bound := "+Inf"
+			if i < len(monitor.HistogramBounds) {
+				bound = strconv.FormatFloat(monitor.HistogramBounds[i], 'g', -1, 64)
+			}
+			p.sample(f.name+"_bucket", append(s.labels[:len(s.labels):len(s.labels)], label{"le", bound}), sum)
+		}
+		p.sample(f.name+"_count", s.labels, sum)
+		p.sample(f.name+"_sum", s.labels, h.Sum)
+	}
+}
+
+func (p *page) family(f family) {
+	p.dst = append(p.dst, "# TYPE "+f.name+" "+f.kind+"\n"...)
+	if f.unit != "" {
+		p.dst = append(p.dst, "# UNIT "+f.name+" "+f.unit+"\n"...)
+	}
+	p.dst = append(p.dst, "# HELP "+f.name+" "+f.help+"\n"...)
+	seen := map[string]bool{}
+	for i := range p.subjects {
+		s := &p.subjects[i]
+		if seen[s.snapshot.ID] {
+			continue
+		}
+		seen[s.snapshot.ID] = true
+		f.of(p, &f, s)
+	}
+}
+
+// sample writes one line; what is not known has none.
+func (p *page) sample(name string, of labels, value float64) {
+	if !health.Known(value) {
+		return
+	}
+	p.dst = append(append(p.dst, name...), '{')
+	for i, l := range of {
+		if i > 0 {
+			p.dst = append(p.dst, ',')
+		}
+		p.dst = append(append(append(p.dst, l.name...), `="`...), escape(l.value)...)
+		p.dst = append(p.dst, '"')
+	}
+	p.dst = append(p.dst, "} "...)
+	p.dst = append(strconv.AppendFloat(p.dst, value, 'g', -1, 64), '\n')
+}
+
+// escape makes a text a label's value.
+func escape(text string) []byte {
+	if len(text) > maxLabel {
+		cut := maxLabel
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut]
+	}
+	out := make([]byte, 0, len(text))
+	for _, r := range text {
+		switch {
+		case r == '\\' || r == '"':
+			out = append(out, '\\', byte(r))
+		case r == '\n':
+			out = append(out, '\\', 'n')
+		case r == utf8.RuneError || r < ' ' || r == 0x7f:
+			out = append(out, '?')
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
+}

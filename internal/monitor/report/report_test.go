@@ -1,0 +1,304 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math"
+	"net"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
+	"github.com/weir-dev/weir/internal/testkit"
+	"github.com/weir-dev/weir/internal/vfs"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var start = time.UnixMilli(1_700_000_000_000).UTC()
+
+// aRegistry has a query with a batch, one without, and one without gauges.
+func aRegistry() *monitor.Registry {
+	r, bus := monitor.NewRegistry(), monitor.NewBus()
+	nan := math.NaN()
+	run := func(id, name string, metrics bool) *monitor.Query {
+		return r.Start(monitor.Run{ID: id, RunID: "r" + id, Name: name, StartedAt: start, Metrics: metrics}, bus)
+	}
+	q := run("1", "events_per_window", true)
+	q.Activate([]string{"kafka"}, "noop")
+	for second := range 30 {
+		at := start.Add(time.Duration(second) * time.Second)
+		q.Sample(at, &health.Reading{At: at, Sources: []health.Source{{
+			Name: `Kafka["a\b"]`, UntilLoss: nan, Read: health.Amount{Rows: 0, Bytes: nan, Files: nan},
+			Unread: health.Amount{Rows: float64(100 * second), Bytes: nan, Files: nan},
+		}}})
+	}
+	p := &monitor.Progress{
+		BatchID: 1, Sources: []monitor.Source{{NumInputRows: 50}},
+		EventTime:      &monitor.EventTime{WatermarkMs: 1_699_999_000_000},
+		StateOperators: []monitor.StateOperator{{NumRowsTotal: 7, MemoryUsedBytes: 512}},
+	}
+	p.Durations.Add(monitor.TriggerExecution, 300*time.Millisecond)
+	p.Durations.Add(monitor.AddBatch, 250*time.Millisecond)
+	q.Begin(1, start.Add(30*time.Second))
+	q.Record(p, monitor.Trigger{Start: start.Add(30 * time.Second), End: start.Add(30300 * time.Millisecond)})
+	b := monitor.BatchOf(p, start.Add(30*time.Second), start.Add(30300*time.Millisecond))
+	b.Delivery = &health.Sketch{}
+	b.Delivery.Add(0.4, 40)
+	b.Delivery.Add(20, 10)
+	q.Committed(b)
+	q.Sample(start.Add(31*time.Second), nil)
+	run("2", "with space.and/dot", true)
+	run("3", "silent", false)
+	return r
+}
+
+const application = "local-1596020211915"
+
+func TestGaugesHaveSparksNames(t *testing.T) {
+	var got strings.Builder
+	for _, g := range Gauges(aRegistry(), application) {
+		got.WriteString(g.Name + " " + string(appendGauge(nil, g)) + "\n")
+	}
+	const one = application + ".driver.spark.streaming.events_per_window."
+	const two = application + ".driver.spark.streaming.with space.and/dot."
+	want := one + "inputRate-total 0.0\n" + one + "processingRate-total 166.66666666666669\n" +
+		one + "latency 300\n" +
+		one + "eventTime-watermark 1699999000000\n" + one + "states-rowsTotal 7\n" +
+		one + "states-usedBytes 512\n" +
+		two + "inputRate-total 0.0\n" + two + "processingRate-total 0.0\n" + two + "latency 0\n" +
+		two + "eventTime-watermark 0\n" + two + "states-rowsTotal 0\n" + two + "states-usedBytes 0\n"
+	if diff := cmp.Diff(got.String(), want); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The lines are those that a running Spark shows for a gauge of this name.
+func TestServletsWriteAsSparks(t *testing.T) {
+	gauges := []Gauge{{application + ".driver.spark.streaming.events_per_window.inputRate-total", 4.8, false}}
+	const name = "metrics_local_1596020211915_driver_spark_streaming_events_per_window_inputRate_total_"
+	want := name + "Number{type=\"gauges\"} 4.8\n" + name + "Value{type=\"gauges\"} 4.8\n"
+	if got := string(AppendPrometheus(nil, gauges)); got != want {
+		t.Errorf("got %s", got)
+	}
+	// What the Datadog Agent's check looks for.
+	agent := regexp.MustCompile(`^[\w-]+\.driver\.spark\.streaming\.([\w-]+)\.([\w-]+)$`)
+	var body struct {
+		Gauges map[string]struct{ Value float64 }
+	}
+	if err := json.Unmarshal(AppendJSON(nil, Gauges(aRegistry(), application), application), &body); err != nil {
+		t.Fatal(err)
+	}
+	if len(body.Gauges) != 12 {
+		t.Errorf("%d gauges", len(body.Gauges))
+	}
+	for name := range body.Gauges {
+		if !agent.MatchString(name) {
+			t.Errorf("the Agent does not see %s", name)
+		}
+	}
+}
+
+func TestOpenMetricsPage(t *testing.T) {
+	testkit.Golden(t, "openmetrics.txt", AppendOpenMetrics(nil, aRegistry(), start.Add(31*time.Second)))
+}
+
+func TestNamesOfUsersStayInTheirPlace(t *testing.T) {
+	for name, want := range map[string]string{
+		"a:1|c|#x@y": "a-1-c--x-y:1|g", "a b\nc": "a-b-c:1|g", "ü.é": "ü.é:1|g",
+	} {
+		if got := string(statsdLine("", Gauge{name, 1, true})); got != want {
+			t.Errorf("StatsD: %q, want %q", got, want)
+		}
+	}
+	line := string(graphiteLine("p", Gauge{"a b\n1 2", 1.5, false}, start))
+	if line != "p.a-b-1-2 1.50 1700000000\n" {
+		t.Errorf("Graphite: %q", line)
+	}
+	for text, want := range map[string]string{
+		"a\"b\\c\nd": `a\"b\\c\nd`, "\x00\x1b\xff": "???", strings.Repeat("é", 200): strings.Repeat("é", 100),
+	} {
+		if got := string(escape(text)); got != want {
+			t.Errorf("OpenMetrics: %q, want %q", got, want)
+		}
+	}
+}
+
+func TestSettingsOfSinks(t *testing.T) {
+	properties := "# a comment\n*.sink.a.class=org.apache.spark.metrics.sink.ConsoleSink\n" +
+		"*.sink.a.period = 5\ndriver.sink.a.period=6\nworker.sink.a.period=7\n"
+	settings, err := Settings(map[string]string{
+		"spark.metrics.conf.*.sink.a.unit": "minutes", "spark.app.name": "x"}, properties)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]options{"a": {
+		"class": "org.apache.spark.metrics.sink.ConsoleSink", "period": "6", "unit": "minutes"}}
+	if diff := cmp.Diff(sinkSettings(settings), want); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := Settings(nil, "no equals sign"); err == nil {
+		t.Error("a line without = was taken")
+	}
+	sink := func(kv ...string) map[string]string {
+		out := map[string]string{}
+		for i := 0; i < len(kv); i += 2 {
+			out["*.sink.s."+kv[i]] = kv[i+1]
+		}
+		return out
+	}
+	for _, c := range []struct {
+		settings map[string]string
+		want     string // in the error; "" for none
+	}{
+		{sink("class", "org.apache.spark.metrics.sink.JmxSink"), ""},
+		{sink("class", "org.apache.spark.metrics.sink.PrometheusServlet", "path", "/metrics/prometheus"), ""},
+		{sink("period", "5"), "has no class"},
+		{sink("class", "org.apache.spark.metrics.sink.GangliaSink"), "CsvSink"},
+		{sink("class", "org.apache.spark.metrics.sink.GraphiteSink", "port", "1"), "requires 'host'"},
+		{sink("class", "org.apache.spark.metrics.sink.GraphiteSink", "host", "h", "port", "x"), `port "x"`},
+		{sink("class", "org.apache.spark.metrics.sink.GraphiteSink", "host", "h", "port", "1", "protocol", "x"),
+			"protocol"},
+		{sink("class", "org.apache.spark.metrics.sink.StatsdSink", "period", "5", "unit", "milliseconds"),
+			"minimum"},
+		{sink("class", "org.apache.spark.metrics.sink.StatsdSink", "period", "x"), "no time"},
+	} {
+		r, err := Start(testEnv(t, nil), c.settings)
+		if err == nil {
+			r.Close()
+		}
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.settings, err, c.want)
+		}
+	}
+}
+
+func testEnv(t *testing.T, console *bytes.Buffer) *Env {
+	t.Helper()
+	return &Env{
+		Registry: aRegistry(), Application: application, Files: vfs.NewMemory(), Console: console,
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func TestReportersSendWhileOneIsDead(t *testing.T) {
+	listener, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	graphite, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer graphite.Close()
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.Close()
+	_, udp, _ := net.SplitHostPort(listener.LocalAddr().String())
+	_, tcp, _ := net.SplitHostPort(graphite.Addr().String())
+	_, gone, _ := net.SplitHostPort(dead.Addr().String())
+	settings := map[string]string{
+		"*.sink.a.class": packageName + "StatsdSink", "*.sink.a.port": udp, "*.sink.a.period": "1",
+		"*.sink.b.class": packageName + "GraphiteSink", "*.sink.b.host": "127.0.0.1", "*.sink.b.port": tcp,
+		"*.sink.b.period": "1", "*.sink.b.prefix": "weir",
+		"*.sink.c.class": packageName + "GraphiteSink", "*.sink.c.host": "127.0.0.1", "*.sink.c.port": gone,
+		"*.sink.c.period": "1",
+	}
+	e := testEnv(t, nil)
+	r, err := Start(e, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	packet := make([]byte, 1000)
+	if err := listener.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	n, _, err := listener.ReadFrom(packet)
+	const query = application + ".driver.spark.streaming.events_per_window."
+	if err != nil || !strings.HasPrefix(string(packet[:n]), query) {
+		t.Errorf("StatsD got %q, %v", packet[:n], err)
+	}
+	conn, err := graphite.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	n, err = conn.Read(packet)
+	if err != nil || !strings.HasPrefix(string(packet[:n]), "weir."+application) {
+		t.Errorf("Graphite got %q, %v", packet[:n], err)
+	}
+}
+
+// sometimes fails a report and counts them.
+type sometimes struct {
+	mu     sync.Mutex
+	calls  int
+	closed bool
+}
+
+func (s *sometimes) report(ctx context.Context, _ time.Time, _ []Gauge) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls++; s.calls == 2 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+func (s *sometimes) close() error { s.closed = true; return nil }
+
+func TestAReportThatFailsIsCountedAndTheNextIsTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, to := &Reporters{cancel: cancel}, &sometimes{}
+		r.running.Go(func() { r.run(ctx, testEnv(t, nil), "s", to, time.Second) })
+		time.Sleep(3500 * time.Millisecond)
+		r.Close()
+		if to.calls != 3 || r.Dropped() != 1 || !to.closed {
+			t.Errorf("%d calls, %d dropped, closed: %t", to.calls, r.Dropped(), to.closed)
+		}
+	})
+}
+
+func TestCSVAndConsole(t *testing.T) {
+	var console bytes.Buffer
+	e := testEnv(t, &console)
+	files, err := csvSink.open(e, options{"directory": "/out/m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gauges := Gauges(e.Registry, application)
+	for second := range 2 {
+		if err := files.report(t.Context(), start.Add(time.Duration(second)*time.Second), gauges); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := vfs.ReadFile(e.Files, "/out/m/"+application+".driver.spark.streaming.events_per_window.latency.csv")
+	if got := string(data); err != nil || got != "t,value\n1700000000,300\n1700000001,300\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	out, err := consoleSink.open(e, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.report(t.Context(), start, gauges); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(console.String(), "events_per_window.latency\n             value = 300\n") {
+		t.Errorf("console: %s", console.String())
+	}
+}
