@@ -17,6 +17,7 @@ func (r *resolver) join(n *plan.Join) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	right = r.apart(left, right)
 	m := &plan.Join{Left: left, Right: right, Kind: n.Kind, Origin: n.Origin}
 	switch {
 	case n.Natural:
@@ -43,6 +44,64 @@ func (r *resolver) join(n *plan.Join) (plan.Node, error) {
 	}
 	out, _ := exposeJoin(m, x.used)
 	return restrict(out, m.Output()), nil
+}
+
+// sourceColumn is a column of a streaming source.
+type sourceColumn struct {
+	source int
+	name   string
+}
+
+// apart is the right side of a join whose left side has the same columns of a
+// stream: its scans then read sources of their own, with logs of their own, as
+// Spark's copies of a relation do. Where a side renames the columns, both sides
+// read one source.
+func (r *resolver) apart(left, right plan.Node) plan.Node {
+	if !plan.Streaming(left) || !plan.Streaming(right) {
+		return right
+	}
+	taken := map[sourceColumn]bool{}
+	streamColumns(left, func(s *plan.Scan, a *plan.Attribute) { taken[sourceColumn{s.Source, a.Name}] = true })
+	fresh := map[int]int{}
+	streamColumns(right, func(s *plan.Scan, a *plan.Attribute) {
+		if taken[sourceColumn{s.Source, a.Name}] && fresh[s.Source] == 0 {
+			fresh[s.Source] = len(r.sources) + 1
+			r.sources[sourceKey{node: s}] = fresh[s.Source]
+		}
+	})
+	if len(fresh) == 0 {
+		return right
+	}
+	// Nothing here fails.
+	out, _ := plan.TransformNodes(right, func(n plan.Node) (plan.Node, error) {
+		if s, ok := n.(*plan.Scan); ok && s.Streaming && fresh[s.Source] > 0 {
+			m := *s
+			m.Source = fresh[s.Source]
+			return &m, nil
+		}
+		return n, nil
+	})
+	return out
+}
+
+// streamColumns visits the columns that a relation passes on from streams.
+func streamColumns(n plan.Node, visit func(*plan.Scan, *plan.Attribute)) {
+	shown := map[plan.ExprID]bool{}
+	for _, a := range n.Output() {
+		shown[a.ID] = true
+	}
+	plan.WalkNodes(n, func(m plan.Node) bool {
+		s, ok := m.(*plan.Scan)
+		if !ok || !s.Streaming {
+			return true
+		}
+		for _, a := range s.Attrs {
+			if shown[a.ID] {
+				visit(s, a)
+			}
+		}
+		return true
+	})
 }
 
 // sharedNames are the columns that a NATURAL join joins by.

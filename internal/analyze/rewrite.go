@@ -11,6 +11,7 @@ func rewrites() []func(*Analyzer, plan.Node) (plan.Node, error) {
 		windowRelations,
 		mergeProjections,
 		pushFilters,
+		sinkFilters,
 		pruneColumns,
 		offerFilters,
 		offerLimits,

@@ -80,11 +80,10 @@ def fe_stateless(t):
 def fe_repartition(t):
     """Repartitioning."""
     each(t, {
-        "three": ("append", lambda df: df.select("n").repartition(3)),
         "three_by": ("append", lambda df: df.select("n").repartition(3, "n")),
         "by": ("append", lambda df: df.select("n").repartition("n")),
         "by_filter": ("append", lambda df: df.select("n").repartition("n").where("n > 100")),
-        "coalesce": ("append", lambda df: df.select("n").repartition(3, "n").coalesce(2)),
+        "coalesce": ("append", lambda df: df.select("n").union(df.select(-F.col("n"))).union(df.select(F.col("n") + 100)).coalesce(2)),
         "one": ("append", lambda df: df.select("n").coalesce(1)),
         "range": ("append", lambda df: df.select("n").repartition(8, "n").select("n", F.spark_partition_id())),
     }, events(0, 10), events(10, 14))
@@ -303,7 +302,6 @@ def fe_file_counts(t):
     for name, (mode, shape) in {
         "project": ("append", lambda df: df.select("n")),
         "filter": ("append", lambda df: df.select("n").where("n > 100")),
-        "three": ("append", lambda df: df.select("n").repartition(3)),
         "window": ("append", lambda df: df.groupBy(F.window("ts", "1 seconds"), "k").count().select("k", "count")),
         "dedup": ("append", lambda df: df.dropDuplicates(["k"])),
         "groups": ("append", lambda df: df.groupBy("k").applyInPandas(pandas_rows, "k string, n long")),
