@@ -238,7 +238,9 @@ type WriteSpec struct {
 	Path       string
 	Options    plan.Options
 	Partitions []string
-	// Comment and Properties are those of a table that the write makes.
-	Comment    string
+	// Properties are those of a table that the write makes.
 	Properties map[string]string
+	// Make is what a statement says of the table that it makes, or puts in the place of
+	// another, with these rows; nil for a write into a table or a place.
+	Make *CreateSpec
 }

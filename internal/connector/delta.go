@@ -97,8 +97,14 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 		return nil, deltaError("DELTA_READ_SOURCE_SCHEMA_CONFLICT", "42K07",
 			"The schema that was given is not that of the Delta table; leave it out.")
 	}
-	return &plan.Relation{Format: "delta", Schema: delta.Visible(s.Schema),
-		Partitions: s.Metadata.PartitionColumns, Options: r.Options, Paths: paths}, nil
+	relation := &plan.Relation{Format: "delta", Schema: delta.Visible(s.Schema),
+		Partitions: s.Metadata.PartitionColumns, Options: r.Options, Paths: paths}
+	for _, f := range s.Schema.Fields {
+		if delta.ComputedOf(f).Fills() {
+			relation.Filled = append(relation.Filled, f.Name)
+		}
+	}
+	return relation, nil
 }
 
 // ofVersion is a read without a version in its path. A stream has none.
@@ -235,12 +241,38 @@ func createDelta(ctx context.Context, env *Env, spec CreateSpec) error {
 			return err
 		}
 	}
-	_, err = t.Create(ctx, delta.CreateSpec{
+	_, err = t.Create(ctx, deltaSpec(env, spec))
+	return err
+}
+
+func deltaSpec(env *Env, spec CreateSpec) delta.CreateSpec {
+	return delta.CreateSpec{
 		Schema: spec.Schema, Partitions: spec.Partitions, Description: spec.Comment,
 		Properties: spec.Properties, Managed: spec.Managed, Replace: spec.Replace, Now: env.Now(),
 		Defaults: delta.DefaultProperties(env.Conf), Clustering: spec.Clustering,
-	})
-	return err
+	}
+}
+
+// makeDelta is CREATE TABLE AS, and df.write where it makes a table of the catalog.
+func makeDelta(ctx context.Context, env *Env, t delta.Table, spec WriteSpec, rows chunk.Rows) error {
+	made := deltaSpec(env, *spec.Make)
+	made.Query, made.Properties = true, tableProperties(spec)
+	s, change, err := t.Making(ctx, made)
+	if err != nil {
+		return err
+	}
+	fit, err := change.Metadata.Fit()
+	if err != nil {
+		return err
+	}
+	w := &deltaWrite{env: env, table: t, schema: spec.Schema, options: spec.Options}
+	written, err := w.store(ctx, s, fit, rows)
+	if err != nil {
+		return err
+	}
+	change = change.Begin(written)
+	change.Ruled = true
+	return w.commit(ctx, s, change, written)
 }
 
 // deltaModes are the save modes as Delta's history names them.
@@ -259,6 +291,9 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	t, err := deltaTable(env, spec.Path)
 	if err != nil {
 		return err
+	}
+	if spec.Make != nil {
+		return makeDelta(ctx, env, t, spec, rows)
 	}
 	s, err := t.Load(ctx)
 	switch {
@@ -291,10 +326,8 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 		return err
 	}
 	change := delta.BatchWrite(deltaModes[spec.Mode], spec.Partitions, written, env.Now())
-	if fit.Metadata != nil && spec.Comment != "" {
-		fit.Metadata.Description = spec.Comment
-	}
 	describe(&change, fit)
+	change.Params = append(change.Params, w.flags()...)
 	change.Txn = txn
 	if w.replace {
 		mode, _ := spec.Options.Get("partitionOverwriteMode")
@@ -302,6 +335,18 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 		change.Replace = !change.Dynamic
 	}
 	return w.commit(ctx, s, change, written)
+}
+
+// flags are what the history of a write tells of its options.
+func (w *deltaWrite) flags() []delta.Param {
+	var out []delta.Param
+	if on, err := boolOption(w.options, "mergeSchema", false); err == nil && on {
+		out = append(out, delta.Flag("canMergeSchema", true))
+	}
+	if on, err := boolOption(w.options, "overwriteSchema", false); err == nil && on {
+		out = append(out, delta.Flag("canOverwriteSchema", true))
+	}
+	return out
 }
 
 // commit makes what was written part of the table.

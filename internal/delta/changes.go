@@ -104,7 +104,7 @@ func (t Table) LoadVersion(ctx context.Context, version int64) (*Snapshot, error
 	if err != nil {
 		return nil, err
 	}
-	if seg.to != version {
+	if seg.to != version || version < 0 {
 		first, last, err := t.Versions()
 		if err != nil {
 			return nil, err

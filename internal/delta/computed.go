@@ -96,10 +96,9 @@ func (s *Snapshot) Number(fit *Fit, last map[int]int64) {
 	if len(last) == 0 {
 		return
 	}
-	fit.Numbered = true
 	if fit.Metadata == nil {
 		m := s.Metadata
-		fit.Metadata = &m
+		fit.Metadata, fit.Numbered = &m, true
 	}
 	for at, n := range last {
 		m := marksOf(fit.Schema.Fields[at])

@@ -2,7 +2,6 @@ package delta
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -23,16 +22,28 @@ type CreateSpec struct {
 	Properties  map[string]string
 	Defaults    map[string]string // properties of new tables, unless Properties have others
 	Managed     bool              // the catalog owns the directory
-	// Replace gives an existing table the new columns and no rows.
+	// Replace gives an existing table the new columns and none of its rows.
 	Replace bool
+	Query   bool // the statement has one, whose rows the table begins with
 	Now     time.Time
 }
 
 // Create makes a table without rows and returns its snapshot.
 func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
-	metadata, protocol, err := NewMetadata(spec)
+	s, change, err := t.Making(ctx, spec)
 	if err != nil {
 		return nil, err
+	}
+	_, err = s.Commit(ctx, change)
+	return s, err
+}
+
+// Making is what a statement commits that makes a table, or replaces one, but for its
+// rows.
+func (t Table) Making(ctx context.Context, spec CreateSpec) (*Snapshot, Change, error) {
+	metadata, protocol, err := NewMetadata(spec)
+	if err != nil {
+		return nil, Change{}, err
 	}
 	change := Change{Operation: "CREATE TABLE", Metadata: metadata, Protocol: protocol, Now: spec.Now}
 	s, err := t.Load(ctx)
@@ -40,14 +51,17 @@ func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
 	case IsNotTable(err):
 		s, err = t.New()
 	case err == nil && !spec.Replace:
-		return nil, newError(classAnalysis, "DELTA_TABLE_ALREADY_EXISTS",
+		err = newError(classAnalysis, "DELTA_TABLE_ALREADY_EXISTS",
 			fmt.Sprintf("There is a Delta table in %s already.", t.Dir), "tableName", t.Dir)
 	case err == nil:
 		change.Operation, change.Replace = "CREATE OR REPLACE TABLE", true
 		change.Protocol = s.joined(*protocol)
 	}
 	if err != nil {
-		return nil, err
+		return nil, change, err
+	}
+	if spec.Query {
+		change.Operation += " AS SELECT"
 	}
 	if len(spec.Clustering) > 0 {
 		change.Domains = []DomainMetadata{metadata.clusteredBy(spec.Clustering)}
@@ -56,16 +70,21 @@ func (t Table) Create(ctx context.Context, spec CreateSpec) (*Snapshot, error) {
 	if spec.Description != "" {
 		description.Value = &spec.Description
 	}
-	properties, err := json.Marshal(metadata.Configuration)
-	if err != nil {
-		return nil, fmt.Errorf("create table: %w", err)
-	}
 	change.Params = []Param{
 		Text("partitionBy", jsonList(spec.Partitions)), Text("clusterBy", jsonList(spec.Clustering)), description,
-		Text("isManaged", strconv.FormatBool(spec.Managed)), Text("properties", string(properties)),
+		Text("isManaged", strconv.FormatBool(spec.Managed)),
+		Text("properties", jsonMap(metadata.Configuration)),
 	}
-	_, err = s.Commit(ctx, change)
-	return s, err
+	return s, change, nil
+}
+
+// jsonMap is a map of texts as JSON text.
+func jsonMap(m map[string]string) string {
+	parts := make([]string, 0, len(m))
+	for _, key := range sortedKeys(m) {
+		parts = append(parts, plan.JSONText(key)+":"+plan.JSONText(m[key]))
+	}
+	return "{" + strings.Join(parts, ",") + "}"
 }
 
 // joined is the protocol of a table that takes on the features of another; nil when it
@@ -212,10 +231,20 @@ func BatchWrite(mode string, partitions []string, w Written, now time.Time) Chan
 	return Change{
 		Operation: "WRITE",
 		Params:    []Param{Text("mode", mode), Text("partitionBy", jsonList(partitions))},
-		Metrics: []Param{
-			Number("numFiles", int64(len(w.Adds))), Number("numOutputRows", w.Rows), Number("numOutputBytes", w.Bytes),
-		},
-		Adds: w.Adds,
-		Now:  now,
+		Metrics:   writeMetrics(w),
+		Adds:      w.Adds,
+		Now:       now,
 	}
+}
+
+func writeMetrics(w Written) []Param {
+	return []Param{
+		Number("numFiles", int64(len(w.Adds))), Number("numOutputRows", w.Rows), Number("numOutputBytes", w.Bytes),
+	}
+}
+
+// Begin is the change with the rows that a new table begins with.
+func (c Change) Begin(w Written) Change {
+	c.Adds, c.Metrics = w.Adds, writeMetrics(w)
+	return c
 }

@@ -118,7 +118,25 @@ func CheckProperties(given map[string]string) (map[string]string, error) {
 			out[name] = value
 		}
 	}
-	return out, nil
+	return out, checkRetentions(out)
+}
+
+// checkRetentions refuses to keep the log for a shorter time than the files that it
+// speaks of.
+func checkRetentions(m map[string]string) error {
+	const log, files = "delta.logRetentionDuration", "delta.deletedFileRetentionDuration"
+	logs, kept := 30*24*time.Hour, removedFor
+	if text, ok := m[log]; ok {
+		logs, _ = parseRetention(text)
+	}
+	if text, ok := m[files]; ok {
+		kept, _ = parseRetention(text)
+	}
+	if logs < kept {
+		return plan.IllegalArgument("requirement failed: The table property %s(%s) needs to be greater than or "+
+			"equal to %s(%s).", log, logs, files, kept)
+	}
+	return nil
 }
 
 // knownProperty is the property of a name in lower case, "" for none.

@@ -109,7 +109,7 @@ type Fit struct {
 	// other columns; nil otherwise.
 	Metadata *Metadata
 	Protocol *Protocol
-	// Numbered says that identity columns gave numbers, which Metadata keeps.
+	// Numbered says that Metadata is there for the numbers that identity columns gave.
 	Numbered bool
 }
 
@@ -125,9 +125,9 @@ func (s *Snapshot) Fit(data plan.Type, o FitOptions) (*Fit, error) {
 		if err != nil {
 			return nil, err
 		}
-		schema, err := m.schema()
-		return &Fit{Schema: schema, Partitions: m.PartitionColumns, From: identity(len(data.Fields)),
-			Metadata: m, Protocol: p}, err
+		fit, err := m.Fit()
+		fit.Protocol = p
+		return fit, err
 	}
 	if o.OverwriteSchema {
 		return s.described(data, o)
@@ -178,6 +178,13 @@ func plainColumns(data plan.Type) plan.Type {
 	return eachField(data.AsNullable(), func(f plan.Field) plan.Field {
 		return without(without(f, hiddenMarks...), plan.DefaultMark)
 	})
+}
+
+// Fit is how rows with just the columns of a new table get into it.
+func (m *Metadata) Fit() (*Fit, error) {
+	schema, err := m.schema()
+	return &Fit{Schema: schema, Partitions: m.PartitionColumns, From: identity(len(schema.Fields)),
+		Metadata: m}, err
 }
 
 // spelled are names as the schema writes them.

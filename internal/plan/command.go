@@ -73,6 +73,7 @@ type CreateTable struct {
 	Schema     Type // empty with Query
 	Format     string
 	Partitions []string
+	Clustering []string
 	Location   string
 	Comment    string
 	Options    Options

@@ -82,6 +82,9 @@ type Relation struct {
 	Options    Options
 	Paths      []string // as the user gave them, volumes included
 	Table      *TableID // set when it was reached by name
+	// Filled are the columns that the table gives a value by itself where a row
+	// brings none.
+	Filled []string
 	// Metadata are hidden columns that a query may name, such as _metadata of
 	// files; a Scan that wants one has it among its Attrs.
 	Metadata []Field

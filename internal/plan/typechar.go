@@ -52,22 +52,12 @@ func MarkLengths(schema Type) Type {
 	fields := make([]Field, len(schema.Fields))
 	for i, f := range schema.Fields {
 		if f.Type.Bounded() {
-			f.Metadata = withEntry(f.Metadata, lengthMark, f.Type.Simple())
+			f = f.With(lengthMark, JSONText(f.Type.Simple()))
 			f.Type = f.Type.Unbounded()
 		}
 		fields[i] = f
 	}
 	return Struct(fields...)
-}
-
-// withEntry adds a text to a metadata object.
-func withEntry(metadata, key, text string) string {
-	entry := "{" + JSONText(key) + ":" + JSONText(text)
-	rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(metadata), "{"))
-	if rest == "" || rest == "}" {
-		return entry + "}"
-	}
-	return entry + "," + rest
 }
 
 // RestoreLengths undoes MarkLengths. A mark that does not fit its column's type

@@ -87,11 +87,26 @@ func (f Field) Comment() string {
 
 // WithComment is the field with a comment in its metadata.
 func (f Field) WithComment(comment string) Field {
-	if comment != "" {
-		f.Metadata = `{"comment":` + JSONText(comment) + `}`
+	if comment == "" {
+		return f
 	}
+	return f.With("comment", JSONText(comment))
+}
+
+// With is the field with an entry more in its metadata; value is JSON.
+func (f Field) With(key, value string) Field {
+	entry := "{" + JSONText(key) + ":" + value
+	rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(f.Metadata), "{"))
+	if rest == "" || rest == "}" {
+		f.Metadata = entry + "}"
+		return f
+	}
+	f.Metadata = entry + "," + rest
 	return f
 }
+
+// Has reports whether the field's metadata has an entry.
+func (f Field) Has(key string) bool { return strings.Contains(f.Metadata, JSONText(key)+":") }
 
 // ParseTypeJSON reads Spark's schema JSON, either an object or a quoted name.
 func ParseTypeJSON(text string) (Type, error) {
@@ -226,4 +241,22 @@ func IntervalType(from, to string) (Type, error) {
 		kind = KindYearMonth
 	}
 	return Type{Kind: kind, Start: IntervalField(start), End: IntervalField(end)}, nil
+}
+
+// Raw is an entry of the field's metadata as JSON, "" when there is none.
+func (f Field) Raw(key string) string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal([]byte(f.Metadata), &m) != nil {
+		return ""
+	}
+	return string(m[key])
+}
+
+// Entry is a text in the field's metadata, "" when there is none.
+func (f Field) Entry(key string) string {
+	var s string
+	if json.Unmarshal([]byte(f.Raw(key)), &s) != nil {
+		return ""
+	}
+	return s
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
 )
 
 // insert is INSERT INTO and INSERT OVERWRITE.
@@ -26,12 +27,16 @@ func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	query, err := sc.batch(ctx, withoutDefaults(c.Query))
+	into := &insertion{scope: sc, table: t, overwrite: c.Overwrite}
+	if err := into.open(ctx); err != nil {
+		return nil, err
+	}
+	values, err := into.withDefaults(c)
 	if err != nil {
 		return nil, err
 	}
-	into := &insertion{scope: sc, table: t, overwrite: c.Overwrite}
-	if err := into.open(ctx); err != nil {
+	query, err := sc.batch(ctx, values)
+	if err != nil {
 		return nil, err
 	}
 	if err := into.static(c.Partition); err != nil {
@@ -83,24 +88,46 @@ func (in *insertion) checkPartition(named []plan.PartitionValue) error {
 	return nil
 }
 
-// withoutDefaults puts NULL, the default of every column, in the place of the
-// word DEFAULT in VALUES.
-func withoutDefaults(n plan.Node) plan.Node {
-	values, ok := n.(*plan.InlineTable)
+// withDefaults puts the defaults of columns, NULL where they have none, in the place of
+// the word DEFAULT in VALUES.
+func (in *insertion) withDefaults(c *plan.Insert) (plan.Node, error) {
+	values, ok := c.Query.(*plan.InlineTable)
 	if !ok {
-		return n
+		return c.Query, nil
 	}
 	m := *values
 	m.Rows = make([][]plan.Expr, len(values.Rows))
 	for i, row := range values.Rows {
 		m.Rows[i] = slices.Clone(row)
 		for j, e := range row {
-			if isDefault(e) {
-				m.Rows[i][j] = plan.Lit(nil, plan.Null)
+			if !isDefault(e) {
+				continue
+			}
+			var err error
+			if m.Rows[i][j], err = in.defaultOf(c, j); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return &m
+	return &m, nil
+}
+
+// defaultOf is the default of the column that the value number j goes into.
+func (in *insertion) defaultOf(c *plan.Insert, j int) (plan.Expr, error) {
+	at := j
+	if c.Columns != nil {
+		if at = -1; j < len(c.Columns) {
+			at = in.scope.column(in.relation.Schema, c.Columns[j])
+		}
+	}
+	if at < 0 || at >= len(in.columns()) {
+		return plan.Lit(nil, plan.Null), nil
+	}
+	text := in.columns()[at].Entry(plan.DefaultMark)
+	if text == "" {
+		return plan.Lit(nil, plan.Null), nil
+	}
+	return sql.ParseExpr(text)
 }
 
 // isDefault recognises the word DEFAULT.
@@ -129,7 +156,8 @@ type insertion struct {
 	format   *connector.Format
 	relation *plan.Relation
 	fixed    map[string]plan.Expr // values of PARTITION (k = v), by column
-	values   []plan.Expr          // one for each column of the relation
+	values   []plan.Expr          // one for each of written
+	written  plan.Type            // the columns but for those that the table fills
 }
 
 func (in *insertion) open(ctx context.Context) error {
@@ -147,7 +175,7 @@ func (in *insertion) open(ctx context.Context) error {
 	if f.Write == nil {
 		return plan.Unsupported("Writing rows to a table of the format " + f.Name)
 	}
-	in.format, in.fixed = f, map[string]plan.Expr{}
+	in.format, in.fixed, in.written = f, map[string]plan.Expr{}, plan.Struct()
 	return nil
 }
 
@@ -316,6 +344,9 @@ func (in *insertion) complete(given map[string]plan.Expr) error {
 		if fixed, ok := in.fixed[f.Name]; ok {
 			e = fixed
 		}
+		if e == nil && slices.Contains(in.relation.Filled, f.Name) {
+			continue
+		}
 		if e == nil && !f.Nullable {
 			return in.missing(f.Name)
 		}
@@ -330,19 +361,18 @@ func (in *insertion) complete(given map[string]plan.Expr) error {
 			return err
 		}
 		in.values = append(in.values, value)
+		in.written.Fields = append(in.written.Fields, f)
 	}
 	return nil
 }
 
 // missing refuses rows without a column that takes no NULL.
 func (in *insertion) missing(column string) error {
-	condition := "DELTA_INSERT_COLUMN_MISMATCH"
+	why := fmt.Sprintf("the column %s of %s takes no NULL, and the rows have no such column.", column, in.name())
 	if in.frame {
-		condition = "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"
+		return delta.Refused("DELTA_MISSING_NOT_NULL_COLUMN_VALUE", why, "columnName", column)
 	}
-	return delta.Refused(condition,
-		fmt.Sprintf("the column %s of %s takes no NULL, and the rows have no such column.", column, in.name()),
-		"columnName", column)
+	return delta.Mistake("DELTA_INSERT_COLUMN_MISMATCH", why, "columnName", column)
 }
 
 // partitionLiteral casts the text of PARTITION (k = 'v') to the column's type,
@@ -367,7 +397,7 @@ func (in *insertion) write(ctx context.Context, query plan.Node) (*Result, error
 		return nil, err
 	}
 	spec := connector.WriteSpec{
-		Schema: in.relation.Schema.Unbounded(), Mode: plan.SaveAppend, Path: in.table.Location,
+		Schema: in.written.Unbounded(), Mode: plan.SaveAppend, Path: in.table.Location,
 		Options: maps.Clone(in.relation.Options), Partitions: in.relation.Partitions,
 	}
 	maps.Copy(spec.Options, in.options)
@@ -377,9 +407,9 @@ func (in *insertion) write(ctx context.Context, query plan.Node) (*Result, error
 			spec.Options[overwriteOption] = "dynamic"
 		}
 	}
-	rows := checked(r.Rows, in.relation.Schema)
+	rows := checked(r.Rows, in.written)
 	if in.format.Create == nil {
-		rows = fitted(rows, in.relation.Schema) // formats with a log see to it themselves
+		rows = fitted(rows, in.written) // formats with a log see to it themselves
 	}
 	if err := in.format.Write(ctx, sc.files, spec, rows); err != nil {
 		return nil, err

@@ -128,6 +128,9 @@ func (sc *scope) newTable(ctx context.Context, c *plan.CreateTable, id plan.Tabl
 	if c.Query == nil {
 		return sc.prepare(ctx, &m, id)
 	}
+	if len(c.Clustering) > 0 {
+		return nil, plan.Unsupported("The clause CLUSTER BY of a table that takes its rows from a query")
+	}
 	query, err := sc.batch(ctx, c.Query)
 	if err != nil {
 		return nil, err

@@ -71,9 +71,22 @@ func (sc *scope) resolveOver(texts []string, columns plan.Type,
 		if plan.Contains(e, func(e plan.Expr) bool { _, ok := e.(*plan.Subquery); return ok }) {
 			return nil, nil, plan.Unsupported("a subquery in an expression of a table: " + texts[i])
 		}
+		if e, err = plan.Transform(e, unqualified); err != nil {
+			return nil, nil, err
+		}
 		exprs = append(exprs, e)
 	}
 	return exprs, scan.Attrs, nil
+}
+
+// unqualified is a column without the name of the relation, which has none.
+func unqualified(e plan.Expr) (plan.Expr, error) {
+	if a, ok := e.(*plan.Attribute); ok && a.Qualifier != nil {
+		plain := *a
+		plain.Qualifier = nil
+		return &plain, nil
+	}
+	return e, nil
 }
 
 // rowsOf is a world with one relation in it, whose rows are at hand.

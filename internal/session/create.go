@@ -21,9 +21,10 @@ const deltaFormat = "delta"
 
 // newTable is a table about to be made.
 type newTable struct {
-	entry  catalog.Table
-	format *connector.Format
-	schema plan.Type
+	entry   catalog.Table
+	format  *connector.Format
+	schema  plan.Type
+	cluster []string
 	// rows is the query of CREATE TABLE AS; nil makes an empty table.
 	rows chunk.Rows
 	// keepSchema says that a replaced table with a log keeps its columns unless
@@ -62,7 +63,7 @@ func (sc *scope) prepare(ctx context.Context, c *plan.CreateTable, id plan.Table
 		location = p
 		maps.DeleteFunc(options, func(k, _ string) bool { return strings.EqualFold(k, "path") })
 	}
-	t := &newTable{format: f, schema: c.Schema, entry: catalog.Table{
+	t := &newTable{format: f, schema: c.Schema, cluster: c.Clustering, entry: catalog.Table{
 		ID: id, Format: f.Name, Partitions: c.Partitions, Comment: c.Comment, Options: options,
 		Properties: c.Properties, CreatedMs: sc.eval.Now / 1000,
 	}}
@@ -78,7 +79,10 @@ func (sc *scope) prepare(ctx context.Context, c *plan.CreateTable, id plan.Table
 			return nil, err
 		}
 	}
-	return t, sc.checkColumns(t)
+	if err := sc.checkColumns(t); err != nil {
+		return nil, err
+	}
+	return t, sc.checkValues(t)
 }
 
 // inferSchema asks the files at a table's location what columns they have.
@@ -233,27 +237,25 @@ func (sc *scope) checkPlace(t *newTable) error {
 // that keep a log are told of an empty table too; for the others a directory is
 // enough.
 func (sc *scope) fill(ctx context.Context, t *newTable, mode plan.SaveMode) error {
-	replace := mode == plan.SaveOverwrite
+	made := connector.CreateSpec{
+		Schema: t.schema, Path: t.entry.Location, Partitions: t.entry.Partitions, Comment: t.entry.Comment,
+		Properties: t.entry.Properties, Managed: !t.entry.External, Replace: mode == plan.SaveOverwrite,
+		Clustering: t.cluster,
+	}
 	if t.rows == nil {
 		if t.format.Create == nil {
 			return nil
 		}
-		return t.format.Create(ctx, sc.files, connector.CreateSpec{
-			Schema: t.schema, Path: t.entry.Location, Partitions: t.entry.Partitions, Comment: t.entry.Comment,
-			Properties: t.entry.Properties, Managed: !t.entry.External, Replace: replace,
-		})
+		return t.format.Create(ctx, sc.files, made)
 	}
-	options := maps.Clone(plan.Options(t.entry.Options))
-	if options == nil {
-		options = plan.Options{}
+	spec := connector.WriteSpec{
+		Schema: t.schema, Mode: mode, Path: t.entry.Location, Options: plan.Options(t.entry.Options),
+		Partitions: t.entry.Partitions, Properties: t.entry.Properties,
 	}
-	if replace && !t.keepSchema {
-		options["overwriteSchema"] = "true"
+	if !t.keepSchema {
+		spec.Make = &made
 	}
-	return t.format.Write(ctx, sc.files, connector.WriteSpec{
-		Schema: t.schema, Mode: mode, Path: t.entry.Location, Options: options, Partitions: t.entry.Partitions,
-		Comment: t.entry.Comment, Properties: t.entry.Properties,
-	}, t.rows)
+	return t.format.Write(ctx, sc.files, spec, t.rows)
 }
 
 // replace makes a table in the place of another. A table with a log gets a new

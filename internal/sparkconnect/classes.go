@@ -51,6 +51,7 @@ var parents = map[string]string{
 	deltaPackage + "DeltaIllegalArgumentException":           plan.ClassJavaIllegal,
 	deltaPackage + "DeltaUnsupportedOperationException":      plan.ClassJavaUnsupported,
 	deltaPackage + "DeltaUnsupportedTableFeatureException":   plan.ClassJavaUnsupported,
+	deltaPackage + "ColumnMappingUnsupportedException":       plan.ClassJavaUnsupported,
 	deltaPackage + "schema.DeltaInvariantViolationException": "java.lang.RuntimeException",
 	deltaPackage + "DeltaArithmeticException":                "java.lang.ArithmeticException",
 	"io.delta.exceptions.ConcurrentAppendException":          concurrentModification,

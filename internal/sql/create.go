@@ -157,8 +157,9 @@ func (p *parser) tableElement(t *plan.CreateTable) {
 			f.Nullable = false
 		case p.accept("COMMENT"):
 			f = f.WithComment(p.stringLit())
-		case p.at("DEFAULT"), p.at("GENERATED"), p.at("CONSTRAINT"), p.at("CHECK"), p.at("UNIQUE"),
-			p.at("PRIMARY"), p.at("REFERENCES"):
+		case p.at("DEFAULT"), p.at("GENERATED"):
+			f = p.columnValue(start, f)
+		case p.at("CONSTRAINT"), p.at("CHECK"), p.at("UNIQUE"), p.at("PRIMARY"), p.at("REFERENCES"):
 			word := p.cur().word
 			p.skip(1)
 			if p.at(",") || p.at(")") {
@@ -203,6 +204,10 @@ func (p *parser) tableClauses(start int, t *plan.CreateTable) {
 			t.Comment = p.stringLit()
 		case p.accept("TBLPROPERTIES"):
 			t.Properties = p.properties()
+		case p.ahead("CLUSTER", "BY") && p.peek(2).word == "(":
+			clause = "CLUSTER BY"
+			p.skip(2)
+			p.parenthesised(func() { p.clusterField(t) })
 		case p.ahead("CLUSTERED", "BY"), p.ahead("CLUSTER", "BY"), p.ahead("SKEWED", "BY"),
 			p.ahead("STORED", "AS"), p.ahead("STORED", "BY"), p.ahead("ROW", "FORMAT"),
 			p.ahead("DEFAULT", "COLLATION"):

@@ -107,7 +107,6 @@ func TestRefusalsNameWhatIsRefused(t *testing.T) {
 		"BEGIN SELECT 1; END":                                        "BEGIN",
 		"DECLARE x INT":                                              "DECLARE",
 		"CREATE FUNCTION f AS 'x'":                                   "CREATE FUNCTION",
-		"CREATE TABLE t (a INT DEFAULT 5)":                           "The option DEFAULT of a column",
 		"CREATE TABLE t (a INT) CLUSTERED BY (a) INTO 4 BUCKETS":     "The clause CLUSTERED BY of a table",
 		"CREATE TABLE t LIKE u":                                      "CREATE TABLE LIKE",
 	} {
