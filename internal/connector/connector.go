@@ -238,6 +238,8 @@ type WriteSpec struct {
 	Path       string
 	Options    plan.Options
 	Partitions []string
+	// Replaces says which rows of a Delta table an overwrite replaces; nil for all.
+	Replaces *DeltaReplacement
 	// Properties are those of a table that the write makes.
 	Properties map[string]string
 	// Make is what a statement says of the table that it makes, or puts in the place of

@@ -35,6 +35,7 @@ func deltaFormat() *Format {
 			{"failOnDataLoss", "true", "streams: whether a query ends when versions it has not read are gone"},
 			{"mergeSchema", "false", "whether a write adds the columns that the table lacks"},
 			{"overwriteSchema", "false", "whether an overwrite gives the table the columns of the data"},
+			{"replaceWhere", "", "the condition of the rows that an overwrite replaces; new rows must fulfil it"},
 			{"partitionOverwriteMode", "static", "dynamic: an overwrite replaces only the partitions that it writes"},
 			{"txnAppId", "", "with txnVersion: an application whose writes are made once"},
 			{"txnVersion", "", "number of the application's write; a lower or equal one changes nothing"},
@@ -285,9 +286,6 @@ var deltaModes = map[plan.SaveMode]string{
 
 // writeDelta is df.write. The table is made when there is none.
 func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) error {
-	if _, ok := spec.Options.Get("replaceWhere"); ok {
-		return plan.Unsupported("the Delta option replaceWhere")
-	}
 	t, err := deltaTable(env, spec.Path)
 	if err != nil {
 		return err
@@ -317,6 +315,9 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	if len(spec.Partitions) == 0 {
 		w.partitions = nil
 	}
+	if spec.Replaces != nil {
+		return replaceDelta(ctx, w, spec, txn, rows)
+	}
 	fit, err := w.fit(s)
 	if err != nil {
 		return err
@@ -329,6 +330,11 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	describe(&change, fit)
 	change.Params = append(change.Params, w.flags()...)
 	change.Txn = txn
+	if text, ok := spec.Options.Get("replaceWhere"); ok && s.Version >= 0 {
+		change.Params = append(change.Params, delta.Text("predicate", text))
+		change.Metrics = append(change.Metrics, delta.Number("numAddedChangeFiles", 0),
+			delta.Number("numCopiedRows", 0))
+	}
 	if w.replace {
 		mode, _ := spec.Options.Get("partitionOverwriteMode")
 		change.Dynamic = strings.EqualFold(mode, "dynamic") && len(fit.Partitions) > 0
@@ -382,10 +388,13 @@ func txnOption(env *Env, o plan.Options) (*delta.Txn, error) {
 	if !ok && !also {
 		return nil, nil
 	}
+	if !ok || !also {
+		const reason = "Both txnVersion and txnAppId must be specified for idempotent data frame writes"
+		return nil, deltaIllegal("DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS", "42616", reason+".", "reason", reason)
+	}
 	version, err := strconv.ParseInt(text, 10, 64)
-	if !ok || err != nil || version < 0 {
-		return nil, plan.IllegalArgument("The options txnAppId and txnVersion go together, and txnVersion "+
-			"is a number from 0 on; they are %q and %q.", app, text)
+	if err != nil || version < 0 {
+		return nil, deltaOption("txnVersion", text, "must be a non-negative integer")
 	}
 	return &delta.Txn{AppID: app, Version: version, LastUpdated: env.Now().UnixMilli()}, nil
 }

@@ -51,6 +51,7 @@ type Change struct {
 // people who read logs do: it is Delta's for each operation.
 type Layout struct {
 	RemovesFirst bool // before the adds
+	RemovesAt    int  // behind so many adds, if not 0
 	RemovedRows  bool // removes tell their number of rows
 }
 
@@ -191,6 +192,9 @@ func (c *Change) fileActions(adds []Add, removes []*Remove) []action {
 	}
 	for i := range adds {
 		out = append(out, action{Add: &adds[i]})
+		if i+1 == c.Layout.RemovesAt {
+			out, gone = append(out, gone...), nil
+		}
 	}
 	for i := range c.ChangeData {
 		out = append(out, action{CDC: &c.ChangeData[i]})

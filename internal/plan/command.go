@@ -110,6 +110,8 @@ type Insert struct {
 	Overwrite bool
 	Partition []PartitionValue
 	Query     Node
+	// Replace is the condition of the rows that INSERT INTO … REPLACE WHERE replaces.
+	Replace Expr
 }
 
 // PartitionValue is one entry of PARTITION (k = v); Value is nil for (k).
@@ -153,6 +155,7 @@ type Describe struct {
 	Column   []string // DESCRIBE t col
 	Extended bool
 	Query    Node // of DESCRIBE QUERY
+	Limit    int  // of DESCRIBE HISTORY; 0 for all
 }
 
 // DescribeKind says what DESCRIBE is about.
@@ -166,6 +169,8 @@ const (
 	DescribeVolume
 	DescribeCatalog
 	DescribeQuery
+	DescribeHistory
+	DescribeDetail
 )
 
 // Use is USE [SCHEMA] name or USE CATALOG name.

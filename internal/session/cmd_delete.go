@@ -51,10 +51,10 @@ func (t *target) delete(ctx context.Context, cond plan.Expr) (int64, error) {
 		return 0, err
 	}
 	d := &deletion{target: t}
-	if t.partitioned(cond) {
-		return d.files(ctx, cond)
+	if err := d.collect(ctx, cond); err != nil {
+		return 0, err
 	}
-	return d.rows(ctx, cond)
+	return d.deleted, d.commit(ctx, cond)
 }
 
 // deletion is a DELETE and what it counts.
@@ -63,13 +63,23 @@ type deletion struct {
 	removed []*delta.Add
 	deleted int64
 	copied  int64
+	counted bool // whole files go, whose rows the log counts
 	scanned time.Duration
 	made    delta.Rewritten
 }
 
+// collect finds what goes, and writes what stays of it.
+func (d *deletion) collect(ctx context.Context, cond plan.Expr) error {
+	if d.counted = d.partitioned(cond); d.counted {
+		d.feed = false
+		return d.files(ctx)
+	}
+	return d.rows(ctx, cond)
+}
+
 // files removes whole files, of which none is read when the log tells how many
 // rows they have.
-func (d *deletion) files(ctx context.Context, cond plan.Expr) (int64, error) {
+func (d *deletion) files(ctx context.Context) error {
 	d.removed = d.target.files
 	var unknown []*delta.Add
 	for _, f := range d.removed {
@@ -78,24 +88,22 @@ func (d *deletion) files(ctx context.Context, cond plan.Expr) (int64, error) {
 			unknown = append(unknown, f)
 		}
 	}
-	if len(unknown) > 0 {
-		d.target.files = unknown
-		found, err := d.find(ctx, whole())
-		if err != nil {
-			return 0, err
-		}
-		for _, n := range found {
-			d.deleted += n
-		}
+	if len(unknown) == 0 {
+		return nil
 	}
-	return d.commit(ctx, cond, true)
+	d.target.files = unknown
+	found, err := d.find(ctx, whole())
+	for _, n := range found {
+		d.deleted += n
+	}
+	return err
 }
 
 // rows writes the files anew that hold some rows to delete and some others.
-func (d *deletion) rows(ctx context.Context, cond plan.Expr) (int64, error) {
+func (d *deletion) rows(ctx context.Context, cond plan.Expr) error {
 	found, err := d.find(ctx, cond)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	d.scanned = time.Since(d.began)
 	var some []*delta.Add
@@ -112,26 +120,27 @@ func (d *deletion) rows(ctx context.Context, cond plan.Expr) (int64, error) {
 		some = append(some, f)
 	}
 	d.target.files = some
-	if len(some) > 0 {
-		fate, err := d.choice(deleted, cond)
-		if err != nil {
-			return 0, err
-		}
-		w, err := d.writeAnew(ctx, fate, d.columnExprs())
-		if err != nil {
-			return 0, err
-		}
-		d.made, d.copied = w.made, w.count[stays]
-		d.deleted += w.count[deleted]
+	if len(some) == 0 {
+		return nil
 	}
-	return d.commit(ctx, cond, false)
+	fate, err := d.choice(deleted, cond)
+	if err != nil {
+		return err
+	}
+	w, err := d.writeAnew(ctx, fate, d.columnExprs())
+	if err != nil {
+		return err
+	}
+	d.made, d.copied = w.made, w.count[stays]
+	d.deleted += w.count[deleted]
+	return nil
 }
 
-func (d *deletion) commit(ctx context.Context, cond plan.Expr, counted bool) (int64, error) {
+func (d *deletion) commit(ctx context.Context, cond plan.Expr) error {
 	total := time.Since(d.began)
 	c := d.change([]delta.Param{predicate(cond)})
 	c.Removes, c.Adds, c.ChangeData = d.removed, d.made.Adds, d.made.ChangeData
-	c.Layout = delta.Layout{RemovesFirst: true, RemovedRows: counted}
+	c.Layout = delta.Layout{RemovesFirst: true, RemovedRows: d.counted}
 	c.Metrics = []delta.Param{
 		delta.Number("numRemovedFiles", int64(len(d.removed))), delta.Number("numRemovedBytes", bytesOf(d.removed)),
 		delta.Number("numCopiedRows", d.copied), delta.Number("numDeletionVectorsAdded", 0),
@@ -141,7 +150,7 @@ func (d *deletion) commit(ctx context.Context, cond plan.Expr, counted bool) (in
 		delta.Number("scanTimeMs", ms(d.scanned)), delta.Number("numAddedBytes", d.made.Bytes),
 		delta.Number("rewriteTimeMs", ms(total-d.scanned)),
 	}
-	return d.deleted, d.finish(ctx, c, d.made)
+	return d.finish(ctx, c, d.made)
 }
 
 // find counts the rows of each file for which a condition is true.

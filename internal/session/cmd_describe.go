@@ -25,6 +25,10 @@ func describeSchema(c *plan.Describe) plan.Type {
 			noted(nullText("comment"), "comment of the column"))
 	case c.What == plan.DescribeFunction:
 		return plan.Struct(text("function_desc"))
+	case c.What == plan.DescribeHistory:
+		return historySchema()
+	case c.What == plan.DescribeDetail:
+		return detailSchema()
 	case c.What == plan.DescribeCatalog:
 		return plan.Struct(noted(text("info_name"), "name of the catalog info"),
 			noted(text("info_value"), "value of the catalog info"))
@@ -55,6 +59,10 @@ func describeRows(ctx context.Context, s *Session, c *plan.Describe) ([][]plan.V
 		return describeVolume(s, c)
 	case plan.DescribeCatalog:
 		return describeCatalog(s, c)
+	case plan.DescribeHistory:
+		return describeHistory(s, c)
+	case plan.DescribeDetail:
+		return describeDetail(ctx, s, c)
 	case plan.DescribeQuery:
 		resolved, err := s.Analyze(ctx, c.Query)
 		if err != nil {
@@ -91,13 +99,9 @@ func (s *Session) describedTable(ctx context.Context, parts []string, path strin
 	if v := s.findView(parts); v != nil {
 		return &described{schema: v.schema}, nil
 	}
-	id, err := s.tableID(parts)
+	t, err := s.describedEntry(parts, path)
 	if err != nil {
 		return nil, err
-	}
-	t := s.engine.find(id)
-	if t == nil {
-		return nil, statementNotFound(parts, path)
 	}
 	schema, err := t.Schema()
 	if err != nil {
@@ -120,6 +124,26 @@ func (s *Session) describedTable(ctx context.Context, parts []string, path strin
 		d.schema = r.Schema.Unbounded() // as Delta shows them
 	}
 	return d, nil
+}
+
+// describedEntry is the table of a name, of the catalog or at a path.
+func (s *Session) describedEntry(parts []string, path string) (*catalog.Table, error) {
+	sc, err := s.begin()
+	if err != nil {
+		return nil, err
+	}
+	if t, err := sc.tableAt(parts); t != nil || err != nil {
+		return t, err
+	}
+	id, err := s.tableID(parts)
+	if err != nil {
+		return nil, err
+	}
+	t := s.engine.find(id)
+	if t == nil {
+		return nil, statementNotFound(parts, path)
+	}
+	return t, nil
 }
 
 func columnRow(f plan.Field) []plan.Value {

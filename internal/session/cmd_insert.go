@@ -27,7 +27,7 @@ func insert(ctx context.Context, s *Session, c *plan.Insert) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	into := &insertion{scope: sc, table: t, overwrite: c.Overwrite}
+	into := &insertion{scope: sc, table: t, overwrite: c.Overwrite || c.Replace != nil, condition: c.Replace}
 	if err := into.open(ctx); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,8 @@ type insertion struct {
 	table     *catalog.Table
 	overwrite bool
 	options   plan.Options
-	frame     bool // df.write rather than INSERT
+	frame     bool      // df.write rather than INSERT
+	condition plan.Expr // of the rows that are replaced; nil for all
 
 	format   *connector.Format
 	relation *plan.Relation
@@ -400,12 +401,18 @@ func (in *insertion) write(ctx context.Context, query plan.Node) (*Result, error
 		Schema: in.written.Unbounded(), Mode: plan.SaveAppend, Path: in.table.Location,
 		Options: maps.Clone(in.relation.Options), Partitions: in.relation.Partitions,
 	}
+	if selfDescribing(in.format.Name) {
+		spec.Partitions = nil // nobody named them
+	}
 	maps.Copy(spec.Options, in.options)
 	if in.overwrite {
 		spec.Mode = plan.SaveOverwrite
 		if len(in.fixed) > 0 || in.dynamic() {
 			spec.Options[overwriteOption] = "dynamic"
 		}
+	}
+	if spec.Replaces, err = in.replaced(ctx); err != nil {
+		return nil, err
 	}
 	rows := checked(r.Rows, in.written)
 	if in.format.Create == nil {

@@ -91,7 +91,7 @@ func (sc *scope) createAt(ctx context.Context, c *plan.CreateTable, f *connector
 	case err == nil && c.IfNotExists:
 		return nil
 	case err == nil:
-		return tableExists(id)
+		return nameExists(c.Name)
 	}
 	return sc.fill(ctx, t, plan.SaveAppend)
 }

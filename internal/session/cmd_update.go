@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/sql"
 )
 
 // updateRows is UPDATE.
@@ -18,7 +20,11 @@ func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error
 	if err != nil {
 		return nil, err
 	}
-	values, err := t.assigned(withDefaults(c.Set), 0)
+	set, err := t.withDefaults(c.Set)
+	if err != nil {
+		return nil, err
+	}
+	values, err := t.assigned(set, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -42,16 +48,33 @@ func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error
 	return affected(n), nil
 }
 
-// withDefaults puts NULL, the default of every column, in the place of DEFAULT.
-func withDefaults(set []plan.Assignment) []plan.Assignment {
+// withDefaults puts the default of the column in the place of DEFAULT: NULL, unless
+// the column has another one.
+func (t *target) withDefaults(set []plan.Assignment) ([]plan.Assignment, error) {
 	out := make([]plan.Assignment, len(set))
 	for i, a := range set {
 		if isDefault(a.Value) {
 			a.Value = plan.Lit(nil, plan.Null)
+			if text := t.computed(a.Column.Parts[len(a.Column.Parts)-1]).Default; text != "" {
+				var err error
+				if a.Value, err = sql.ParseExpr(text); err != nil {
+					return nil, err
+				}
+			}
 		}
 		out[i] = a
 	}
-	return out
+	return out, nil
+}
+
+// computed is how a column of the table gets values by itself.
+func (t *target) computed(name string) delta.Computed {
+	for _, c := range t.after {
+		if strings.EqualFold(c.field.Name, name) {
+			return delta.ComputedOf(c.field)
+		}
+	}
+	return delta.Computed{}
 }
 
 // update gives the rows for which a condition is true the values, one for each

@@ -89,12 +89,16 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
+	replaces, err := w.replaced(ctx, f.Name, path)
+	if err != nil {
+		return nil, err
+	}
 	r, err := sc.run(ctx, w.query)
 	if err != nil {
 		return nil, err
 	}
 	err = f.Write(ctx, sc.files, connector.WriteSpec{
-		Schema: schema, Mode: c.Mode, Path: path, Options: options, Partitions: partitions,
+		Schema: schema, Mode: c.Mode, Path: path, Options: options, Partitions: partitions, Replaces: replaces,
 	}, r.Rows)
 	return &Result{Schema: plan.Struct(), Rows: empty().Rows, Observed: r.Observed}, err
 }
@@ -226,6 +230,9 @@ func (w *writer) remake(ctx context.Context, id plan.TableID, old *catalog.Table
 // into adds the frame's rows to a table.
 func (w *writer) into(ctx context.Context, t *catalog.Table, overwrite, byName bool) (*Result, error) {
 	in := &insertion{scope: w.scope, table: t, overwrite: overwrite, options: w.command.Options, frame: true}
+	if w.command.V2 == plan.V2Overwrite && !isTrue(w.command.Condition) {
+		in.condition = w.command.Condition
+	}
 	if err := in.open(ctx); err != nil {
 		return nil, err
 	}
@@ -319,11 +326,13 @@ func (w *writer) setOption(key, value string) {
 
 // overwriteWhere is overwrite(condition): a constant true means every row.
 func (w *writer) overwriteWhere(ctx context.Context, t *catalog.Table) (*Result, error) {
-	if l, ok := w.command.Condition.(*plan.Literal); ok && l.Value == true {
-		return w.into(ctx, t, true, true)
-	}
-	if !selfDescribing(t.Format) {
+	if !isTrue(w.command.Condition) && !selfDescribing(t.Format) {
 		return nil, tableOperation(t.ID, "OVERWRITE BY FILTER")
 	}
-	return nil, plan.Unsupported("overwrite(condition) of " + t.ID.String())
+	return w.into(ctx, t, true, true)
+}
+
+func isTrue(e plan.Expr) bool {
+	l, ok := e.(*plan.Literal)
+	return ok && l.Value == true
 }

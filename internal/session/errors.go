@@ -102,10 +102,12 @@ func tempViewExists(name []string) *plan.Error {
 		"relationName", plan.QuoteParts(name))
 }
 
-func tableExists(id plan.TableID) *plan.Error {
+func tableExists(id plan.TableID) *plan.Error { return nameExists(id.Parts()) }
+
+func nameExists(name []string) *plan.Error {
 	return plan.NewError(classTableExists, "TABLE_OR_VIEW_ALREADY_EXISTS",
-		fmt.Sprintf("There is a table or view %s already.", plan.QuoteParts(id.Parts())),
-		"relationName", plan.QuoteParts(id.Parts()))
+		fmt.Sprintf("There is a table or view %s already.", plan.QuoteParts(name)),
+		"relationName", plan.QuoteParts(name))
 }
 
 // forgive drops an error of one of the conditions where the statement says IF [NOT]

@@ -32,8 +32,8 @@ func (p *parser) insert(around func(plan.Node) plan.Node) plan.Node {
 		p.properties()
 		p.refuse(own, "Options of INSERT")
 	}
-	if p.ahead("REPLACE", "WHERE") {
-		return p.refuseRest(start, "INSERT INTO … REPLACE WHERE")
+	if !in.Overwrite && p.acceptAll("REPLACE", "WHERE") {
+		in.Replace = p.expr()
 	}
 	if p.at("PARTITION") && p.peek(1).word == "(" {
 		in.Partition = p.partition()

@@ -101,8 +101,6 @@ func TestRefusalsNameWhatIsRefused(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN a INT":                             "ALTER TABLE",
 		"OPTIMIZE t":                                                 "OPTIMIZE",
 		"VACUUM t RETAIN 1 HOURS":                                    "VACUUM",
-		"DESCRIBE HISTORY t":                                         "DESCRIBE HISTORY",
-		"DESC DETAIL delta.`/a`":                                     "DESCRIBE DETAIL",
 		"RESTORE TABLE t TO VERSION AS OF 1":                         "RESTORE TABLE",
 		"BEGIN SELECT 1; END":                                        "BEGIN",
 		"DECLARE x INT":                                              "DECLARE",

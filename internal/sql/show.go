@@ -167,10 +167,10 @@ func (p *parser) describe() plan.Node {
 		return p.describeNamed(plan.DescribeCatalog)
 	case named && p.atWord("VOLUME"):
 		return p.describeNamed(plan.DescribeVolume)
-	case named && p.atWord("HISTORY"):
-		return p.refuseRest(p.i-1, "DESCRIBE HISTORY")
-	case named && p.atWord("DETAIL"):
-		return p.refuseRest(p.i-1, "DESCRIBE DETAIL")
+	case p.atWord("HISTORY") && p.pathAhead1():
+		return p.describeDelta(plan.DescribeHistory)
+	case p.atWord("DETAIL") && p.pathAhead1():
+		return p.describeDelta(plan.DescribeDetail)
 	case p.at("QUERY") && p.queryAhead(1):
 		p.skip(1)
 		return &plan.Describe{What: plan.DescribeQuery, Query: p.query()}

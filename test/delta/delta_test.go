@@ -36,7 +36,7 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 	server := testkit.Start(t, testkit.ServerOptions{Args: []string{"--conf", "spark.sql.session.timeZone=UTC",
 		"--conf", "spark.sql.shuffle.partitions=2"}})
 	ran := 0
-	for _, cases := range []string{"dml", "features", "sink", "source", "sql"} {
+	for _, cases := range []string{"dml", "features", "sink", "source", "sql", "table"} {
 		cmd := exec.CommandContext(t.Context(), python, "../kafka/harness.py", "--cases", "cases_"+cases+".py",
 			"--check", "expected", "--remote", server.Remote())
 		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
