@@ -50,6 +50,14 @@ func newAccess(f serverFlags, grpcAddress string, log *slog.Logger) (*access, er
 	return a, nil
 }
 
+// overTLS listens by TLS, if there is a certificate.
+func (a *access) overTLS(l net.Listener) net.Listener {
+	if a.connect.TLS == nil {
+		return l
+	}
+	return tls.NewListener(l, a.connect.TLS)
+}
+
 // checkReach refuses an address that other machines reach unless a token and
 // TLS protect it, or the user says that nothing has to.
 func (a *access) checkReach(f serverFlags, address string, log *slog.Logger) error {

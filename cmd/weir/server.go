@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/report"
 	"github.com/weir-dev/weir/internal/peer"
 	"github.com/weir-dev/weir/internal/pyworker"
@@ -172,25 +172,26 @@ func (e *takenError) Error() string {
 }
 
 func (s *server) servePages(a *access) {
-	s.pages = &http.Server{
-		Handler: ui.New(s.engine.Monitor(), ui.Options{
-			Version: version, Remote: "sc://" + localhost(s.grpcAddress()), Hosts: a.hosts, Now: time.Now,
-			Token: a.connect.Token, SameUser: sameUser, Private: a.private,
-			Application: s.engine.ApplicationID(),
-		}),
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, TLSConfig: a.connect.TLS, ConnContext: keepConn,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	l := s.http
-	if a.connect.TLS != nil {
-		l = tls.NewListener(l, a.connect.TLS)
-	}
+	s.pages = newPages(a, s.engine.Monitor(), ui.Options{
+		Remote: "sc://" + localhost(s.grpcAddress()), Application: s.engine.ApplicationID(),
+	}, s.log)
 	go func() {
-		if err := s.pages.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.pages.Serve(a.overTLS(s.http)); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err
 		}
 	}()
+}
+
+// newPages is the server of the HTTP port.
+func newPages(a *access, queries *monitor.Registry, o ui.Options, log *slog.Logger) *http.Server {
+	o.Version, o.Hosts, o.Now = version, a.hosts, time.Now
+	o.Token, o.SameUser, o.Private = a.connect.Token, sameUser, a.private
+	return &http.Server{
+		Handler:           ui.New(queries, o),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10, TLSConfig: a.connect.TLS, ConnContext: keepConn,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
 }
 
 func (s *server) grpcAddress() string { return s.grpc.Addr().String() }

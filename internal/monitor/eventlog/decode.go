@@ -1,0 +1,231 @@
+package eventlog
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+const (
+	// maxLine is how long a line may be, in bytes; longer ones are passed over.
+	maxLine = 16 << 20
+	// maxBlock is how large a block of a compressed log may be; Spark's are 32 kB.
+	maxBlock = 8 << 20
+)
+
+// decoder takes the compression off that a file's name tells of.
+func decoder(name string, in io.Reader) (io.Reader, func(), error) {
+	none := func() {}
+	switch codec := codecOf(name); codec {
+	case "":
+		return in, none, nil
+	case "zstd":
+		d, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+		if err != nil {
+			return nil, none, err
+		}
+		return d, d.Close, nil
+	case "lz4":
+		return &blocks{in: in, next: lz4Block}, none, nil
+	case "snappy":
+		return &blocks{in: in, next: snappyBlock}, none, nil
+	default:
+		return nil, none, fmt.Errorf("%s is compressed with %s, which is not supported; "+
+			"Spark's zstd, lz4 and snappy are", path.Base(name), codec)
+	}
+}
+
+// codecOf is the last extension of a log's name, "" for none. Application ids have no
+// points.
+func codecOf(name string) string {
+	name = strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".inprogress"), ".compact")
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		return name[i+1:]
+	}
+	return ""
+}
+
+// blocks reads a stream that is made of blocks.
+type blocks struct {
+	in    io.Reader
+	next  func(*blocks) error // puts the next block into left
+	left  []byte
+	room  []byte // for left
+	raw   []byte // for what is compressed
+	begun bool
+}
+
+func (b *blocks) Read(p []byte) (int, error) {
+	for len(b.left) == 0 {
+		if err := b.next(b); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, b.left)
+	b.left = b.left[n:]
+	return n, nil
+}
+
+// take reads n bytes of the input.
+func (b *blocks) take(n int) ([]byte, error) {
+	if n < 0 || n > maxBlock {
+		return nil, fmt.Errorf("a block says that it has %d bytes", n)
+	}
+	if cap(b.raw) < n {
+		b.raw = make([]byte, n)
+	}
+	_, err := io.ReadFull(b.in, b.raw[:n])
+	return b.raw[:n], err
+}
+
+func (b *blocks) roomFor(n int) ([]byte, error) {
+	if n < 0 || n > maxBlock {
+		return nil, fmt.Errorf("a block says that it has %d bytes", n)
+	}
+	if cap(b.room) < n {
+		b.room = make([]byte, n)
+	}
+	return b.room[:n], nil
+}
+
+// lz4Magic begins each block of the Java library that Spark uses.
+const lz4Magic = "LZ4Block"
+
+// lz4Block reads one such block: magic, method, compressed and plain length and a
+// checksum, little-endian. One of length 0 ends a stream; another may follow.
+func lz4Block(b *blocks) error {
+	head, err := b.take(len(lz4Magic) + 13)
+	if err != nil {
+		return err
+	}
+	if string(head[:8]) != lz4Magic {
+		return errors.New("an lz4 block has no magic")
+	}
+	method := head[8] & 0xf0
+	packed := int(int32(binary.LittleEndian.Uint32(head[9:])))
+	plain := int(int32(binary.LittleEndian.Uint32(head[13:])))
+	if plain == 0 {
+		return nil
+	}
+	out, err := b.roomFor(plain)
+	if err != nil {
+		return err
+	}
+	raw, err := b.take(packed)
+	if err != nil {
+		return err
+	}
+	switch method {
+	case 0x10: // as it is
+		if packed != plain {
+			return errors.New("an lz4 block has two lengths")
+		}
+		copy(out, raw)
+	case 0x20:
+		n, err := lz4.UncompressBlock(raw, out)
+		if err != nil || n != plain {
+			return fmt.Errorf("an lz4 block is damaged: %v", err)
+		}
+	default:
+		return fmt.Errorf("an lz4 block has the method %#x", method)
+	}
+	b.left = out
+	return nil
+}
+
+// snappyMagic begins a stream of the Java library, with two numbers behind it.
+const snappyMagic = "\x82SNAPPY\x00"
+
+// snappyBlock reads a length and that many bytes of Snappy, big-endian.
+func snappyBlock(b *blocks) error {
+	if !b.begun {
+		head, err := b.take(len(snappyMagic) + 8)
+		if err != nil {
+			return err
+		}
+		if string(head[:8]) != snappyMagic {
+			return errors.New("a snappy stream has no magic")
+		}
+		b.begun = true
+	}
+	head, err := b.take(4)
+	if err != nil {
+		return err
+	}
+	raw, err := b.take(int(int32(binary.BigEndian.Uint32(head))))
+	if err != nil {
+		return err
+	}
+	n, err := s2.DecodedLen(raw)
+	if err != nil {
+		return fmt.Errorf("a snappy block is damaged: %w", err)
+	}
+	out, err := b.roomFor(n)
+	if err != nil {
+		return err
+	}
+	if b.left, err = s2.Decode(out, raw); err != nil {
+		return fmt.Errorf("a snappy block is damaged: %w", err)
+	}
+	return nil
+}
+
+// lines gives each line of a log that is worth reading, without its break. What is
+// given is valid until the next one. A line without a break is not whole yet.
+func lines(in io.Reader, visit func(line []byte)) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	var long []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case err == nil && len(long) == 0 && wanted(part):
+			visit(part[:len(part)-1])
+		case err == nil && len(long) > 0:
+			if len(long)+len(part) <= maxLine {
+				visit(append(long, part[:len(part)-1]...))
+			}
+			long = long[:0]
+		case errors.Is(err, bufio.ErrBufferFull):
+			if len(long) == 0 && !wanted(part) {
+				if err := pass(r); err != nil {
+					return err
+				}
+				continue
+			}
+			if len(long) <= maxLine {
+				long = append(long, part...)
+			}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// pass leaves out the rest of a line.
+func pass(r *bufio.Reader) error {
+	for {
+		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+	}
+}
+
+// wanted tells by its beginning whether a line is about an application or a
+// streaming query.
+func wanted(line []byte) bool {
+	const head = `{"Event":"`
+	if len(line) < len(head) || string(line[:len(head)]) != head {
+		return false
+	}
+	event := string(line[len(head):min(len(line), len(head)+len(listenerClass))])
+	return strings.HasPrefix(event, listenerClass) || strings.HasPrefix(event, "SparkListenerLogStart") ||
+		strings.HasPrefix(event, "SparkListenerApplication")
+}
