@@ -46,7 +46,7 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %s --help lists what there is", err, c.CommandPath())
 	})
-	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), &cobra.Command{
+	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(), &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,

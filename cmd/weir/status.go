@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-dev/weir/internal/monitor/health"
+)
+
+// askLimit is how long a server may take to answer.
+const askLimit = 5 * time.Second
+
+// asked says which server is asked.
+type asked struct{ dir, http string }
+
+func (a *asked) add(c *cobra.Command) {
+	c.Flags().StringVar(&a.dir, "dir", "weir-data", "ask the server of the data directory `DIR`")
+	c.Flags().StringVar(&a.http, "http", "", "ask the server, or weir fleet, at `HOST:PORT` instead")
+}
+
+func statusCommand() *cobra.Command {
+	var a asked
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Say how the queries of a running server do",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			body, err := a.fleet(c.Context())
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				_, err = fmt.Fprintln(c.OutOrStdout(), string(body))
+				return err
+			}
+			return printFleet(c.OutOrStdout(), body)
+		},
+	}
+	a.add(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the answer of GET /api/v1/fleet as it is")
+	return c
+}
+
+func topCommand() *cobra.Command {
+	var a asked
+	c := &cobra.Command{
+		Use:   "top",
+		Short: "Show how the queries of a running server do, again every second",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return a.top(ctx, c.OutOrStdout())
+		},
+	}
+	a.add(c)
+	return c
+}
+
+// top prints the fleet every second over the last print, until ctx ends.
+func (a *asked) top(ctx context.Context, out io.Writer) error {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		body, err := a.fleet(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// Home, then clear what is below: the screen does not flicker.
+		if _, err := io.WriteString(out, "\x1b[H\x1b[J"); err != nil {
+			return err
+		}
+		if err := printFleet(out, body); err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// address is where the server answers HTTP.
+func (a *asked) address() (string, error) {
+	if a.http != "" {
+		return a.http, nil
+	}
+	data, err := os.ReadFile(filepath.Join(a.dir, addressFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("no server runs on %s: start weir serve or weir run there, or name another --dir",
+			a.dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	var at addresses
+	if err := json.Unmarshal(data, &at); err != nil || at.HTTP == "" {
+		return "", fmt.Errorf("%s says no address", filepath.Join(a.dir, addressFile))
+	}
+	return at.HTTP, nil
+}
+
+// fleet asks for GET /api/v1/fleet.
+func (a *asked) fleet(ctx context.Context) ([]byte, error) {
+	address, err := a.address()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/api/v1/fleet", nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, fmt.Errorf("ask the server at %s: %w", address, err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<20))
+	if err != nil {
+		return nil, fmt.Errorf("ask the server at %s: %w", address, err)
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server at %s answers %s: %.200s", address, answer.Status, body)
+	}
+	return body, nil
+}
+
+// fleetText is what is printed of the fleet.
+type fleetText struct {
+	NowAtMs int64 `json:"nowAtMs"`
+	Queries []struct {
+		Name           string   `json:"name"`
+		Application    string   `json:"application"`
+		State          string   `json:"state"`
+		SinceAtMs      *int64   `json:"sinceAtMs"`
+		Reason         string   `json:"reason"`
+		FreshnessP95Ms *float64 `json:"freshnessP95Ms"`
+		BacklogMs      *float64 `json:"backlogMs"`
+		BacklogRows    *float64 `json:"backlogRows"`
+		Arrival        *float64 `json:"arrivalRowsPerSecond"`
+		Processed      *float64 `json:"processedRowsPerSecond"`
+		Busy           *float64 `json:"busyRatio"`
+		LastCommitAtMs *int64   `json:"lastCommitAtMs"`
+	} `json:"queries"`
+}
+
+var statusColumns = []string{
+	"STATE", "FOR", "QUERY", "APPLICATION", "FRESHNESS P95", "BACKLOG", "ROWS", "ARRIVING/S", "PROCESSED/S",
+	"BUSY", "LAST BATCH", "WHY",
+}
+
+// printFleet prints a table, those that need a person first.
+func printFleet(out io.Writer, body []byte) error {
+	var f fleetText
+	if err := json.Unmarshal(body, &f); err != nil {
+		return fmt.Errorf("the answer is no fleet: %w", err)
+	}
+	if len(f.Queries) == 0 {
+		_, err := fmt.Fprintln(out, "No query has been started yet.")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(statusColumns, "\t"))
+	for _, q := range f.Queries {
+		cells := []string{
+			q.State, since(f.NowAtMs, q.SinceAtMs), q.Name, q.Application, span(q.FreshnessP95Ms), span(q.BacklogMs),
+			figure(q.BacklogRows), figure(q.Arrival), figure(q.Processed), percent(q.Busy),
+			since(f.NowAtMs, q.LastCommitAtMs), q.Reason,
+		}
+		for i := range cells {
+			cells[i] = oneLine(cells[i])
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// oneLine keeps texts of users from moving the cursor or breaking the table.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\u00a0' || r == '\u202f':
+			return ' '
+		case unicode.IsControl(r):
+			return '?'
+		default:
+			return r
+		}
+	}, text)
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+func figure(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return health.Figure(*x)
+}
+
+func percent(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return health.Percent(*x)
+}
+
+func span(ms *float64) string {
+	if ms == nil {
+		return ""
+	}
+	return health.Span(*ms / 1000)
+}
+
+func since(nowMs int64, atMs *int64) string {
+	if atMs == nil {
+		return ""
+	}
+	return health.Span(float64(max(0, nowMs-*atMs)) / 1000)
+}
