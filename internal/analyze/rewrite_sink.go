@@ -207,22 +207,22 @@ func throughAggregate(n *plan.Aggregate, asked []plan.Expr) (down, stay []plan.E
 	return down, stay
 }
 
-// setOp asks conditions of every input of a union.
+// setOp asks conditions of every input of a union, and of the rows that EXCEPT
+// takes from.
 func (s *sinking) setOp(n *plan.SetOp, asked []plan.Expr) plan.Node {
-	union := n.Kind == plan.Union && n.All
 	inputs := slices.Clone(n.Inputs)
 	for i, in := range inputs {
 		var down []plan.Expr
-		if union {
+		if n.Kind != plan.Intersect && (i == 0 || n.All) {
 			down = readdressed(asked, n.Attrs, in.Output())
 		}
 		inputs[i] = s.node(in, down)
 	}
 	m := n.WithChildren(inputs)
-	if union {
-		return m
+	if n.Kind == plan.Intersect {
+		return s.filtered(m, asked)
 	}
-	return s.filtered(m, asked)
+	return m
 }
 
 // readdressed is conditions about other columns in the same places.

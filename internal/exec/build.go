@@ -29,7 +29,7 @@ func (p *planner) program(n plan.Node) (*Program, error) {
 	root := in.take(n.Output()).op
 	return &Program{
 		plan: n, schema: plan.SchemaOf(n.Output()), root: root, subs: p.subs, env: p.env, operators: p.operators,
-		steps: p.steps,
+		steps: p.steps, replaced: p.replaced,
 	}, nil
 }
 
@@ -43,6 +43,7 @@ type planner struct {
 	streaming bool
 	mode      plan.OutputMode
 	operators []*StateOperator
+	replaced  map[plan.Node]plan.Node
 	steps     []Step
 
 	placements placements
@@ -117,11 +118,12 @@ func (p *planner) chain(n plan.Node, want need) (input, error) {
 
 // compile is chain without the time being told.
 func (p *planner) compile(n plan.Node, want need) (input, error) {
-	n, err := p.withoutPython(n)
+	m, err := p.withoutPython(n)
 	if err != nil {
 		return input{}, err
 	}
-	switch n := n.(type) {
+	p.replace(n, m)
+	switch n := m.(type) {
 	case *plan.Scan:
 		return buildScan(n, want), nil
 	case *plan.LocalData:
@@ -145,6 +147,9 @@ func (p *planner) compile(n plan.Node, want need) (input, error) {
 		}
 		return p.buildJoin(n, want)
 	case *plan.SetOp:
+		if p.keeps(n) && n.Kind == plan.Except {
+			return p.buildStreamExcept(n)
+		}
 		return p.buildSetOp(n, want)
 	case *plan.Sort:
 		return p.buildSort(n, nil, want)
@@ -181,6 +186,13 @@ func (p *planner) compile(n plan.Node, want need) (input, error) {
 	}
 }
 
+// replace notes that another node stands for a node of the plan.
+func (p *planner) replace(n, by plan.Node) {
+	if p.streaming && n != by {
+		p.replaced[n] = by
+	}
+}
+
 // functions is chain for nodes that run Python.
 func (p *planner) functions(n plan.Node, want need) (input, error) {
 	switch n := n.(type) {
@@ -196,6 +208,8 @@ func (p *planner) functions(n plan.Node, want need) (input, error) {
 		return p.buildKeyedRows(n)
 	case *evalPython:
 		return p.buildEvalPython(n, want)
+	case *repeated:
+		return p.buildRepeated(n)
 	default:
 		panic(fmt.Sprintf("%T reached execution", n))
 	}

@@ -47,7 +47,9 @@ type Program struct {
 	subs      []*subquery // those inside others first
 	env       *function.Env
 	operators []*StateOperator
-	steps     []Step
+	// replaced are nodes of the plan for which others were compiled.
+	replaced map[plan.Node]plan.Node
+	steps    []Step
 }
 
 // Schema is the struct type of the rows that Run yields.

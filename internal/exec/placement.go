@@ -93,6 +93,8 @@ func keepsState(n plan.Node) bool {
 			return false
 		case *plan.Join:
 			return !plan.Streaming(m.Left) || !plan.Streaming(m.Right)
+		case *plan.SetOp:
+			return m.Kind != plan.Except || !plan.Streaming(m)
 		case *plan.Aggregate, *plan.Dedup, *plan.Limit, *plan.StatePython:
 			return !plan.Streaming(m)
 		default:

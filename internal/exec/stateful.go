@@ -88,7 +88,7 @@ type Streaming struct {
 func BuildStream(n plan.Node, env *function.Env, s Streaming) (*Program, error) {
 	p := &planner{
 		env: env, known: map[subqueryKey]bool{}, streaming: true, mode: s.Mode, describe: s.Describe,
-		placements: placements{}, fixed: keepsState(n),
+		placements: placements{}, fixed: keepsState(n), replaced: map[plan.Node]plan.Node{},
 	}
 	p.placements.place(n, s.Placement)
 	return p.program(n)
@@ -112,21 +112,25 @@ func (p *planner) operator(n plan.Node, name string) (int, *StateOperator) {
 // the query is global. A watermark operator yields the global one, a stateful
 // operator what it can vouch for, everything else the least of its inputs.
 func (p *Program) Watermarks(global int64) []int64 {
-	w := propagation{of: p.operators, global: global, in: make([]int64, len(p.operators))}
+	w := propagation{of: p.operators, replaced: p.replaced, global: global, in: make([]int64, len(p.operators))}
 	w.node(p.plan)
 	return w.in
 }
 
 // propagation walks a plan in the order in which its operators were numbered.
 type propagation struct {
-	of     []*StateOperator
-	global int64
-	in     []int64
-	next   int
+	of       []*StateOperator
+	replaced map[plan.Node]plan.Node
+	global   int64
+	in       []int64
+	next     int
 }
 
 // node is the watermark of what a node yields, false where there is none.
 func (w *propagation) node(n plan.Node) (int64, bool) {
+	for by := w.replaced[n]; by != nil; by = w.replaced[n] {
+		n = by
+	}
 	id := -1
 	if w.next < len(w.of) && w.of[w.next].node == n {
 		id = w.next

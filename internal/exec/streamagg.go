@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/eval"
@@ -48,6 +49,9 @@ func (p *planner) buildStreamAggregate(n *plan.Aggregate) (input, error) {
 	session, name := sessionKey(n.Group), aggregateName
 	if session >= 0 {
 		name = sessionName
+	}
+	if p.mode == plan.AppendMode && !slices.ContainsFunc(n.Group, isEventTime) {
+		return input{}, withoutWatermark()
 	}
 	id, op := p.operator(n, name)
 	op.Single, op.evicts = len(n.Group) == 0, p.mode != plan.CompleteMode
@@ -122,6 +126,14 @@ func (o *streamAggregate) valueColumns(env *function.Env) ([]state.Column, error
 		}
 	}
 	return out, nil
+}
+
+// withoutWatermark refuses an aggregation that only the rewriting of a plan has
+// brought to light, as Spark does it when the first batch runs.
+func withoutWatermark() error {
+	return plan.AnalysisError("UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK",
+		"in append mode groups have to be closed by a watermark, and no column of this aggregation has one.",
+		"outputMode", "Append", "statefulOperator", "aggregations")
 }
 
 // bufferNames are Spark's names of buffers that are not just the function's.

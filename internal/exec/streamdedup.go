@@ -48,6 +48,9 @@ func (p *planner) buildStreamDedup(n *plan.Dedup, want need) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
+	if source >= 0 && !n.WithinWatermark && !reads.has(n.Input.Output()[source]) {
+		source = -1 // Spark has pruned it: no row comes too late
+	}
 	if source >= 0 {
 		reads = reads.with(n.Input.Output()[source])
 	}

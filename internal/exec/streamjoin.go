@@ -108,14 +108,15 @@ func (p *planner) buildStreamJoin(n *plan.Join, want need) (input, error) {
 	return input{op: o, attrs: o.placer.attrs}, err
 }
 
-// joinInput builds a side. Its event time is read even when nobody asks for it.
+// joinInput builds a side. Where nobody asks for its event time Spark has pruned it,
+// and no row comes too late.
 func (p *planner) joinInput(o *streamJoin, s int, n plan.Node, want need) error {
 	time, err := eventColumn(n.Output())
 	if err != nil {
 		return err
 	}
-	if time >= 0 {
-		want = want.with(n.Output()[time])
+	if time >= 0 && !want.has(n.Output()[time]) {
+		time = -1
 	}
 	in, err := p.build(n, want)
 	if err != nil {

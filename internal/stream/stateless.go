@@ -28,7 +28,7 @@ func stateful(n plan.Node) string {
 		*plan.Observe, *plan.Generate, *plan.Repartition, *plan.Hint:
 		return ""
 	case *plan.SetOp:
-		if n.Kind == plan.Union && n.All {
+		if n.Kind == plan.Union && n.All || n.Kind == plan.Except {
 			return ""
 		}
 		return "a set operation without ALL on a stream"

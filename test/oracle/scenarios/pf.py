@@ -138,3 +138,50 @@ def pf_generate(t):
             a.json(*lists(i))
             t.step(name, name)
         t.stop(name)
+
+
+def pf_pruned(t):
+    """Event time that nobody asks for above an operator with state: no row comes too late."""
+    def other(df):
+        return df.select(F.col("k").alias("rk"), F.col("n").alias("m"), F.col("ts").alias("rts"))
+    late = [{"k": "k9", "n": 99, "ts": "2024-01-01 00:00:02"}]
+    for name, shape in {
+        "dedup": lambda df: df.dropDuplicates(["k"]).select("k"),
+        "dedup_kept": lambda df: df.dropDuplicates(["k"]),
+        "dedup_by_time": lambda df: df.dropDuplicates(["k", "ts"]).select("k"),
+        "within": lambda df: df.dropDuplicatesWithinWatermark(["k"]).select("k"),
+        "distinct": lambda df: df.select("k").distinct(),
+        "join": lambda df: df.join(other(df), F.expr("k = rk")).select("k", "n", "m"),
+        "join_left_time": lambda df: df.join(other(df), F.expr("k = rk")).select("k", "ts"),
+        "join_right_time": lambda df: df.join(other(df), F.expr("k = rk")).select("k", "rts"),
+        "join_by_time": lambda df: df.join(other(df), F.expr("k = rk and ts = rts")).select("k"),
+        "limit": lambda df: df.limit(100).select("k"),
+        "filtered": lambda df: df.dropDuplicates(["k"]).where("ts > timestamp'2020-01-01'").select("k"),
+    }.items():
+        a = t.input(name)
+        t.start(name, shape(a.stream(EV).withWatermark("ts", "1 second")))
+        for part in (rows(0, 10), late, rows(10, 12)):
+            a.json(*part)
+            t.step(name, name)
+        t.stop(name)
+
+
+def pf_python(t):
+    """Functions in Python inside of operators with state."""
+    plus = F.udf(lambda x: x + 1, "int")
+    same = F.udf(lambda a, b: a == b, "boolean")
+
+    def other(df):
+        return df.select(F.col("k").alias("rk"), F.col("n").alias("m"), F.col("ts").alias("rts"))
+    for name, shape in {
+        "agg": lambda df: df.groupBy(F.window("ts", "3 seconds"), "k").agg(F.sum(plus("n")).alias("s")).select("window.start", "k", "s"),
+        "key": lambda df: df.groupBy(F.window("ts", "3 seconds"), plus("n") % 2).count().select("window.start", "count"),
+        "join": lambda df: df.join(other(df), (F.col("k") == F.col("rk")) & (F.col("ts") == F.col("rts")) & same("n", "m")).select("k", "n", "m"),
+        "above": lambda df: df.dropDuplicates(["k", "ts"]).select("k", plus("n")),
+    }.items():
+        a = t.input(name)
+        t.start(name, shape(a.stream(EV).withWatermark("ts", "1 second")))
+        for part in (rows(0, 10), rows(10, 12)):
+            a.json(*part)
+            t.step(name, name)
+        t.stop(name)
