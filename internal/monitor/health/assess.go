@@ -80,7 +80,7 @@ func (w *Watch) explainHealthy(a *Assessment, now time.Time) {
 	case w.config.Bounded:
 		a.Sentence, a.Reason = "Running to its end.", "Takes what was there when it started"
 		return
-	case now.Sub(w.begun) < w.window():
+	case now.Sub(w.begun) < w.warmUp():
 		a.Sentence = "Started " + Span(now.Sub(w.begun).Seconds()) + " ago: too early to judge its lag."
 		return
 	}

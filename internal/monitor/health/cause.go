@@ -20,7 +20,7 @@ type Cause struct {
 type rule func(*Watch, *Signals, time.Time) (reason, why, todo string)
 
 // rules are asked in this order; the first that answers is the cause.
-var rules = [...]rule{cappedRule, slowerRule, surgeRule, skewRule}
+var rules = [...]rule{overdueRule, cappedRule, slowerRule, surgeRule, skewRule}
 
 // findCause asks the rules.
 func (w *Watch) findCause(s *Signals, since time.Time) (reason string, why, todo []string) {
@@ -35,6 +35,19 @@ func (w *Watch) findCause(s *Signals, since time.Time) (reason string, why, todo
 		return reason, []string{because}, todo
 	}
 	return "", nil, nil
+}
+
+// overdueRule: the running batch, which is not over yet.
+func overdueRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
+	if !w.overdue(s, s.At) {
+		return "", "", ""
+	}
+	f, took := w.running, Span(s.At.Sub(w.running.Start).Seconds())
+	id, usual := nbsp+batchNumber(f.ID), Span(s.BatchSeconds)
+	reason = fmt.Sprintf("Batch%s runs for %s, usually %s", id, took, usual)
+	why = fmt.Sprintf("Batch%s has run for %s and is in %s with %s rows read; others took %s, at most %s.",
+		id, took, f.Phase, Figure(f.ReadRows), usual, Span(s.BatchAtWorst))
+	return reason, why, ""
 }
 
 // idleShare is the share of its time below which the engine is not what limits.

@@ -28,6 +28,8 @@ const (
 	shrinksFor = 5 * time.Second
 	// regrowsFor is how long it must grow again before catching up is over.
 	regrowsFor = 30 * time.Second
+	// leastOverdue is the shortest time after which a batch is overdue.
+	leastOverdue = 30 * time.Second
 	// leastStall is the shortest silence of a batch that is one.
 	leastStall = time.Minute
 )
@@ -69,7 +71,8 @@ func hold(since *time.Time, holds bool, now time.Time) time.Duration {
 func (m *machine) step(w *Watch, s *Signals, now time.Time) {
 	least := w.leastLag().Seconds()
 	late := s.BacklogSeconds > least
-	grows := hold(&m.growing, s.Growth > noticeable && late, now)
+	// A batch that runs far longer than any of late tells before the next one begins.
+	grows := hold(&m.growing, late && (s.Growth > noticeable || w.overdue(s, now)), now)
 	shrinks := hold(&m.shrinking, s.growthNow < -noticeable, now)
 	regrows := hold(&m.regrowing, s.growthNow > noticeable, now)
 	steady := hold(&m.steady, s.Growth >= -noticeable && s.Growth <= noticeable && late, now)
@@ -111,7 +114,7 @@ func (w *Watch) judge(s *Signals, now time.Time) State {
 	if w.ended != "" {
 		return w.ended
 	}
-	if w.config.Bounded || now.Sub(w.begun) < w.window() || now.Sub(w.first) < w.window() { // H4
+	if w.config.Bounded || now.Sub(w.begun) < w.warmUp() || now.Sub(w.first) < w.warmUp() { // H4
 		m.growing, m.shrinking, m.regrowing, m.steady = time.Time{}, time.Time{}, time.Time{}, time.Time{}
 	} else {
 		m.step(w, s, now)
@@ -128,6 +131,12 @@ func (w *Watch) judge(s *Signals, now time.Time) State {
 	default:
 		return m.state
 	}
+}
+
+// overdue tells whether the running batch takes far longer than those before it.
+func (w *Watch) overdue(s *Signals, now time.Time) bool {
+	return w.running != nil && Known(s.BatchAtWorst) &&
+		now.Sub(w.running.Start).Seconds() > max(leastOverdue.Seconds(), 5*s.BatchAtWorst)
 }
 
 // stalls tells whether rows wait and nothing happens.

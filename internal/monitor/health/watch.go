@@ -230,6 +230,15 @@ func (w *Watch) window() time.Duration {
 
 // gap is the time between the starts of batches of late, the running one included.
 func (w *Watch) gap() time.Duration {
+	gap := w.usualGap()
+	if w.running != nil {
+		gap = max(gap, w.now.Sub(w.running.Start))
+	}
+	return gap
+}
+
+// usualGap is gap without the running batch.
+func (w *Watch) usualGap() time.Duration {
 	recent := w.recent(6)
 	gaps := make([]float64, 0, 6)
 	for i := 1; i < len(recent); i++ {
@@ -239,11 +248,12 @@ func (w *Watch) gap() time.Duration {
 	if len(gaps) > 0 {
 		gap = time.Duration(median(gaps) * float64(time.Second))
 	}
-	if w.running != nil {
-		gap = max(gap, w.now.Sub(w.running.Start))
-	}
 	return gap
 }
+
+// warmUp is how long a run is not judged after its start: however long its batch runs,
+// that ends.
+func (w *Watch) warmUp() time.Duration { return max(leastWindow, 6*w.usualGap()) }
 
 // recent is the last n batches with data.
 func (w *Watch) recent(n int) []Batch {

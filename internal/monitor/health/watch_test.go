@@ -207,6 +207,26 @@ func TestIdleStalledAndTooLate(t *testing.T) {
 	}
 }
 
+// A batch that moves, but takes ten minutes instead of a third of a second.
+func TestABatchThatTakesFarTooLong(t *testing.T) {
+	f := feed{w: New(Config{}, at(0)), arrives: 100, takes: 1e9, phases: usualPhases()}
+	f.run(300)
+	f.w.Begin(f.id, at(f.second))
+	for i := range 600 {
+		f.waits += f.arrives
+		now := at(f.second + float64(i))
+		f.w.Move(now, Compute, float64(i), unknown(), "")
+		f.w.Observe(Reading{At: now, Sources: []Source{rowsOf(f.read, f.waits)}})
+		a := f.w.Assess(now)
+		if i < 30 && a.State != Healthy || i > 120 && a.State != Behind {
+			t.Fatalf("after %d s it is %s", i, a.State)
+		}
+		if i == 599 && !strings.HasPrefix(a.Reason, "Batch"+nbsp+"300 runs for 9"+nbsp+"min 59"+nbsp+"s, usually") {
+			t.Errorf("because %s: %s", a.Reason, a.Why)
+		}
+	}
+}
+
 func TestRatesBeginAnewWhenTheWorldDoes(t *testing.T) {
 	for name, change := range map[string]func(s *Source, second *float64){
 		"source made again": func(s *Source, _ *float64) { s.Restarted = true },
