@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -65,9 +67,14 @@ func TestACappedQueryFallsBehind(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.limit, r.trigger = 10, Trigger{Kind: plan.ProcessingTime, Every: time.Second}
 		r.open = func(s countSource) connector.Source { return gaugedSource{countSource: &s} }
+		var logged bytes.Buffer
+		r.log = slog.New(slog.NewTextHandler(&logged, nil))
 		q := r.mustStart(t)
 		arrive(t, r.tapes["a"], 15)
 		pass(t, 10*time.Minute)
+		if n := strings.Count(logged.String(), `level=WARN msg="the query is behind"`); n != 1 {
+			t.Errorf("logged %d times that it is behind: %s", n, logged.String())
+		}
 		a := q.Record().Health()
 		if a.State != health.Behind || math.Abs(a.ArrivalRowsPerSecond-15) > 0.3 ||
 			math.Abs(a.ProcessedPerSecond-10) > 0.3 || !strings.Contains(a.Reason, "cap") {

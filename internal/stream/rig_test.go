@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -378,6 +379,7 @@ type rig struct {
 	bus      *monitor.Bus
 
 	manager  *Manager
+	log      *slog.Logger // nil logs nowhere
 	registry *monitor.Registry
 }
 
@@ -453,7 +455,7 @@ func (r *rig) start() (*Query, error) {
 	if r.manager == nil {
 		r.registry = monitor.NewRegistry()
 		r.manager = NewManager(r.registry, Options{
-			Log: slog.New(slog.DiscardHandler), Crash: r.crash,
+			Log: cmp.Or(r.log, slog.New(slog.DiscardHandler)), Crash: r.crash,
 		})
 	}
 	return r.manager.Start(context.Background(), r.config())

@@ -3,6 +3,9 @@ package stream
 import (
 	"sync"
 	"time"
+
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
 const (
@@ -33,11 +36,29 @@ func (m *Manager) sample() {
 			slots <- struct{}{}
 			asking.Go(func() {
 				defer func() { <-slots }()
-				reading := q.gauges.ask()
-				q.record.Sample(time.Now(), reading)
+				q.sample()
 			})
 		}
 	}
+}
+
+// sample looks at one query, and logs when how it does has changed.
+func (q *Query) sample() {
+	before := q.record.Health().State
+	q.record.Sample(time.Now(), q.gauges.ask())
+	now := q.record.Health()
+	switch {
+	case now.State == before || q.record.State() == monitor.Stopped || q.record.State() == monitor.Failed:
+	case needsLook[now.State]:
+		q.log.Warn("the query is "+string(now.State), "verdict", now.Sentence, "why", now.Reason)
+	case needsLook[before] || before == health.CatchingUp:
+		q.log.Info("the query is "+string(now.State), "verdict", now.Sentence)
+	}
+}
+
+// needsLook are the states in which somebody should look at a query that runs.
+var needsLook = map[health.State]bool{
+	health.Stalled: true, health.Breach: true, health.Behind: true, health.Lagging: true,
 }
 
 // samplingEnds reports whether there is nothing to look at any more.
