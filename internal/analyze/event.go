@@ -188,6 +188,15 @@ func (r *resolver) tableFunction(n *plan.TableFunction) (plan.Node, error) {
 		}
 		return r.rangeOf(n, args)
 	}
+	for _, feed := range []string{changesOfTable, changesOfPath} {
+		if len(n.Name) == 1 && x.scope.same(name, feed) {
+			args, err := x.all(n.Args)
+			if err != nil {
+				return nil, err
+			}
+			return r.tableChanges(n, feed, args)
+		}
+	}
 	d := lookup(name)
 	if len(n.Name) != 1 || d == nil || !d.Generator {
 		quotedName := plan.QuoteParts(n.Name)

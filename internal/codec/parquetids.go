@@ -96,8 +96,11 @@ func namesByID(want []plan.Field, have []arrow.Field, found *bool) []plan.Field 
 	for i, w := range want {
 		out[i] = w
 		id, ok := fieldID(w)
+		if !ok {
+			continue // known by its name
+		}
 		h, inFile := byID[strconv.Itoa(id)]
-		if !ok || !inFile {
+		if !inFile {
 			out[i].Name = notInFile
 			continue
 		}

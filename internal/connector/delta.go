@@ -25,13 +25,18 @@ func deltaFormat() *Format {
 			{"path", "", "the table's directory"},
 			{"versionAsOf", "", "batch reads: the version that is read; else the newest"},
 			{"timestampAsOf", "", "batch reads: the time whose version is read"},
-			{"startingVersion", "", "streams: the first version whose rows are read, or latest; else the whole table"},
-			{"startingTimestamp", "", "streams: the time from which on versions are read"},
+			{"startingVersion", "", "streams and change feeds: the first version that is read; streams also take " +
+				"latest, and begin with the whole table without one"},
+			{"startingTimestamp", "", "streams and change feeds: the time from which on versions are read"},
 			{"maxFilesPerTrigger", "1000", "streams: most files of a batch"},
 			{"maxBytesPerTrigger", "", "streams: most bytes of a batch, as 10g; one file is always taken"},
 			{"ignoreDeletes", "false", "streams: whether commits that only delete rows are passed over"},
 			{"ignoreChanges", "false", "streams: whether files that a change wrote anew are read again"},
 			{"skipChangeCommits", "false", "streams: whether commits that change rows are left out"},
+			{"excludeRegex", "", "streams: files whose path in the log matches are left out"},
+			{"readChangeFeed", "false", "reads what changed rather than the rows there are"},
+			{"endingVersion", "", "change feeds, batch: the last version whose changes are read; else the newest"},
+			{"endingTimestamp", "", "change feeds, batch: the time up to which versions are read"},
 			{"failOnDataLoss", "true", "streams: whether a query ends when versions it has not read are gone"},
 			{"mergeSchema", "false", "whether a write adds the columns that the table lacks"},
 			{"overwriteSchema", "false", "whether an overwrite gives the table the columns of the data"},
@@ -58,11 +63,6 @@ func deltaTable(env *Env, text string) (delta.Table, error) {
 }
 
 func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation, error) {
-	for _, option := range []string{"readChangeFeed", "readChangeData"} {
-		if _, ok := r.Options.Get(option); ok {
-			return nil, plan.Unsupported("the Delta option " + option)
-		}
-	}
 	if r.Schema != nil && !r.Streaming {
 		return nil, deltaError("DELTA_UNSUPPORTED_SCHEMA_DURING_READ", "0AKDC",
 			"A Delta table has a schema of its own and takes none from the user.")
@@ -100,6 +100,9 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 	}
 	relation := &plan.Relation{Format: "delta", Schema: delta.Visible(s.Schema),
 		Partitions: s.Metadata.PartitionColumns, Options: r.Options, Paths: paths}
+	if ok, err := readsFeed(r.Options); ok || err != nil {
+		return feedRelation(ctx, env, t, r, relation)
+	}
 	for _, f := range s.Schema.Fields {
 		if delta.ComputedOf(f).Fills() {
 			relation.Filled = append(relation.Filled, f.Name)
@@ -140,15 +143,16 @@ func scanDelta(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
 			yield(nil, err)
 			return
 		}
+		if ok, _ := readsFeed(s.Relation.Options); ok {
+			scanFeed(ctx, env, t, s)(yield)
+			return
+		}
 		snapshot, err := loadDelta(ctx, env, t, s.Relation.Options)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		columns := make([]string, len(s.Attrs))
-		for i, a := range s.Attrs {
-			columns[i] = a.Name
-		}
+		columns := attributeNames(s)
 		files := snapshot.Files()
 		sizes := make([]int64, len(files))
 		for i, f := range files {

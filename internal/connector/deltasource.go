@@ -13,6 +13,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/function/javaregex"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -37,13 +38,32 @@ type deltaSource struct {
 	initial *delta.Snapshot // the version that begin is of, nil when it is none
 
 	commits map[int64]*deltaCommit // that were read and are ahead
+	fed     bool                   // a version was seen whose changes are kept
 	dates
 	limited bool // the last batch left files for later ones
 }
 
-// deltaCommit is a commit with its files that are read.
+// deltaCommit is a commit with what is read of it.
 type deltaCommit struct {
-	files []*delta.Add
+	pieces []deltaPiece
+	// stays says that the place behind its last piece is within it, as Delta has it
+	// for commits with files of changes.
+	stays bool
+}
+
+// deltaPiece is what a batch takes whole: a data file, or changes that belong together.
+type deltaPiece struct {
+	files, bytes int64
+	add          *delta.Add
+	feed         delta.FeedPiece
+}
+
+func addPieces(adds []*delta.Add) []deltaPiece {
+	pieces := make([]deltaPiece, len(adds))
+	for i, f := range adds {
+		pieces[i] = deltaPiece{files: 1, bytes: f.Size, add: f}
+	}
+	return pieces
 }
 
 // deltaOffset is a place as it stands in offsets/N.
@@ -80,6 +100,8 @@ type deltaReadOptions struct {
 	timestamp                               string // startingTimestamp
 	files, bytes                            int64  // most of a batch; bytes 0: any number
 	ignoreDeletes, ignoreChanges, skip, lax bool
+	feed                                    bool               // the change feed is read
+	exclude                                 *javaregex.Pattern // files that are not read; nil for none
 }
 
 // deltaFilesPerBatch is how many files a batch takes when nothing is said.
@@ -87,6 +109,10 @@ const deltaFilesPerBatch = 1000
 
 func readDeltaOptions(o plan.Options) (deltaReadOptions, error) {
 	r := deltaReadOptions{files: deltaFilesPerBatch}
+	var err error
+	if r.feed, err = readsFeed(o); err != nil {
+		return r, err
+	}
 	r.version, _ = o.Get("startingVersion")
 	r.timestamp, _ = o.Get("startingTimestamp")
 	if r.version != "" && r.timestamp != "" {
@@ -123,7 +149,13 @@ func readDeltaOptions(o plan.Options) (deltaReadOptions, error) {
 		return r, deltaOption("failOnDataLoss", text, "must be 'true' or 'false'")
 	}
 	r.lax = !keep
-	return r, nil
+	if text, ok := o.Get("excludeRegex"); ok {
+		if r.exclude, err = javaregex.Compile(text); errors.Is(err, javaregex.ErrSyntax) {
+			return r, deltaIllegal("DELTA_REGEX_OPT_SYNTAX_ERROR", "2201B",
+				fmt.Sprintf("%q is no regular expression for excludeRegex.", text), "regExpOption", "excludeRegex")
+		}
+	}
+	return r, err
 }
 
 // byteUnits are what sizes may end in, as powers of 1024.
@@ -158,7 +190,7 @@ func deltaOption(name, text, explain string) *plan.Error {
 }
 
 // deltaUnread are options of streams that are not obeyed.
-var deltaUnread = []string{"excludeRegex", "withEventTimeOrder", "schemaTrackingLocation", "schemaLocation"}
+var deltaUnread = []string{"schemaTrackingLocation", "schemaLocation"}
 
 func openDeltaSource(ctx context.Context, env *Env, s *plan.Scan, _ Place) (Source, error) {
 	for _, name := range deltaUnread {
@@ -233,7 +265,7 @@ func (d *deltaSource) start(ctx context.Context) (deltaOffset, bool, error) {
 			return at, false, err
 		}
 	case d.options.timestamp != "":
-		if at.Version, err = d.startingTimestamp(); err != nil {
+		if at.Version, err = deltaVersionFrom(d.env, d.table, d.options.timestamp); err != nil {
 			return at, false, err
 		}
 	default:
@@ -264,45 +296,42 @@ func (d *deltaSource) startingVersion() (int64, error) {
 	return version, err
 }
 
-func (d *deltaSource) startingTimestamp() (int64, error) {
-	at, err := deltaTime(d.env, d.options.timestamp)
-	if err != nil {
-		return 0, err
-	}
-	first, times, err := d.table.Times()
-	if err != nil {
-		return 0, err
-	}
-	i := slices.IndexFunc(times, func(ms int64) bool { return ms >= at })
-	if i < 0 {
-		return 0, deltaTooLate(d.env, at, times)
-	}
-	return first + int64(i), nil
-}
-
-// filesOf are the files of a version that are read, in their order; false when
-// there is no such version yet.
-func (d *deltaSource) filesOf(ctx context.Context, version int64, starting bool) ([]*delta.Add, bool, error) {
+// commitOf is what is read of a version; false when there is no such version yet.
+func (d *deltaSource) commitOf(ctx context.Context, version int64, starting bool,
+) (*deltaCommit, bool, error) {
 	if starting {
 		files, err := d.beginning(ctx, version)
-		return files, true, err
+		c := &deltaCommit{pieces: addPieces(files)}
+		if err == nil && d.options.feed {
+			c.pieces = insertPieces(files, version)
+			err = d.checkFeed(ctx, version, &d.initial.Metadata)
+		}
+		return c, true, err
 	}
 	if c := d.commits[version]; c != nil {
-		return c.files, true, nil
+		return c, true, nil
 	}
-	changes, err := d.table.ChangesOf(version)
+	c, err := d.readCommit(ctx, version)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, d.checkGone(version)
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	c := &deltaCommit{}
-	if c.files, err = d.admitted(changes); err != nil {
-		return nil, false, err
-	}
 	d.commits[version] = c
-	return c.files, true, nil
+	return c, true, nil
+}
+
+func (d *deltaSource) readCommit(ctx context.Context, version int64) (*deltaCommit, error) {
+	if d.options.feed {
+		return d.feedCommit(ctx, version)
+	}
+	changes, err := d.table.ChangesOf(version)
+	if err != nil {
+		return nil, err
+	}
+	files, err := d.admitted(changes)
+	return &deltaCommit{pieces: addPieces(files)}, err
 }
 
 // beginning is all files of a version, the oldest first.
@@ -337,7 +366,7 @@ func (d *deltaSource) checkGone(version int64) error {
 // read before and the options do not allow that.
 func (d *deltaSource) admitted(c *delta.Changes) ([]*delta.Add, error) {
 	if c.Metadata != nil {
-		if err := d.checkSchema(c); err != nil {
+		if err := d.checkSchema(c.Version, c.Metadata); err != nil {
 			return nil, err
 		}
 	}
@@ -363,16 +392,28 @@ func (d *deltaSource) admitted(c *delta.Changes) ([]*delta.Add, error) {
 }
 
 func deltaUnsupported(condition, msg string, args ...string) *plan.Error {
+	return deltaUnsupportedState(condition, "0A000", msg, args...)
+}
+
+func deltaUnsupportedState(condition, state, msg string, args ...string) *plan.Error {
 	e := plan.NewError("org.apache.spark.sql.delta.DeltaUnsupportedOperationException", condition, msg, args...)
-	e.State = "0A000"
+	e.State = state
 	return e
 }
 
 // checkSchema refuses columns that the query does not know, or not so.
-func (d *deltaSource) checkSchema(c *delta.Changes) error {
-	schema, err := plan.ParseTypeJSON(c.Metadata.SchemaString)
+func (d *deltaSource) checkSchema(version int64, m *delta.Metadata) error {
+	schema, err := plan.ParseTypeJSON(m.SchemaString)
 	if err != nil {
 		return err
+	}
+	if d.reader.Mapped() || m.Mapped() {
+		switch ok, err := d.reader.Reads(m); {
+		case err != nil:
+			return err
+		case !ok:
+			return d.incompatible(version, m)
+		}
 	}
 	schema = plan.RestoreLengths(schema)
 	for _, f := range schema.Fields {
@@ -380,24 +421,35 @@ func (d *deltaSource) checkSchema(c *delta.Changes) error {
 		if at < 0 || !d.schema.Fields[at].Type.Unbounded().EqualIgnoringNull(f.Type.Unbounded()) {
 			return deltaState("DELTA_SCHEMA_CHANGED_WITH_VERSION", "KD007",
 				fmt.Sprintf("The columns of %s changed in version %d; start the query again to read them. Before: %s. "+
-					"Now: %s.", d.text, c.Version, d.schema.Simple(), schema.Simple()),
-				"version", strconv.FormatInt(c.Version, 10), "readSchema", d.schema.Simple(),
+					"Now: %s.", d.text, version, d.schema.Simple(), schema.Simple()),
+				"version", strconv.FormatInt(version, 10), "readSchema", d.schema.Simple(),
 				"dataSchema", schema.Simple())
 		}
 	}
 	return nil
 }
 
-// deltaFile is a file on the way from a place to another, and the place behind it.
-type deltaFile struct {
-	add    *delta.Add // nil behind the last file of a version
+// incompatible is the error for columns that were renamed, dropped or changed in a table
+// that maps its columns.
+func (d *deltaSource) incompatible(version int64, m *delta.Metadata) error {
+	return deltaUnsupportedState("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG", "42KD4",
+		fmt.Sprintf("Columns of %s were renamed or dropped in version %d, or have another type: it cannot be read "+
+			"with those of the query. Begin with a new checkpoint, behind that version. Query: %s. Version: %s.",
+			d.text, version, d.reader.Metadata.SchemaString, m.SchemaString),
+		"docLink", "https://docs.delta.io/latest/versioning.html#column-mapping",
+		"readSchema", d.reader.Metadata.SchemaString, "incompatibleSchema", m.SchemaString)
+}
+
+// deltaStep is a piece on the way from a place to another, and the place behind it.
+type deltaStep struct {
+	piece  *deltaPiece // nil behind a version without any
 	behind deltaOffset
 }
 
-// walk visits files from a place on until visit wants no more or there are none.
-func (d *deltaSource) walk(ctx context.Context, at deltaOffset, visit func(f deltaFile) bool) error {
+// walk visits pieces from a place on until visit wants no more or there are none.
+func (d *deltaSource) walk(ctx context.Context, at deltaOffset, visit func(s deltaStep) bool) error {
 	for {
-		files, found, err := d.filesOf(ctx, at.Version, at.Starting)
+		c, found, err := d.commitOf(ctx, at.Version, at.Starting)
 		if err != nil && d.options.lax && !at.Starting {
 			if at.Version, err = d.skipGone(at.Version, err); err == nil {
 				continue
@@ -406,16 +458,17 @@ func (d *deltaSource) walk(ctx context.Context, at deltaOffset, visit func(f del
 		if err != nil || !found {
 			return err
 		}
-		for i := at.Index + 1; i < int64(len(files)); i++ {
+		last := int64(len(c.pieces)) - 1
+		for i := at.Index + 1; i <= last; i++ {
 			behind := at
-			if behind.Index = i; i == int64(len(files))-1 {
+			if behind.Index = i; i == last && !c.stays {
 				behind = at.next()
 			}
-			if !visit(deltaFile{files[i], behind}) {
+			if !visit(deltaStep{&c.pieces[i], behind}) {
 				return nil
 			}
 		}
-		if !visit(deltaFile{nil, at.next()}) {
+		if !c.stays && !visit(deltaStep{nil, at.next()}) {
 			return nil
 		}
 		at = at.next()
@@ -455,14 +508,15 @@ func (d *deltaSource) Latest(ctx context.Context, start Offset, limit Limit) (Of
 		}
 	}
 	to, files, bytes := at, int64(0), int64(0)
-	err = d.walk(ctx, at, func(f deltaFile) bool {
+	err = d.walk(ctx, at, func(s deltaStep) bool {
 		full := !limit.All && (files >= d.options.files || d.options.bytes > 0 && bytes >= d.options.bytes)
-		d.limited = f.add != nil && full
-		if f.add != nil && full || limit.End != "" && end.before(f.behind) {
+		d.limited = s.piece != nil && full
+		// Delta's change feed ends a full batch there, else behind versions without rows.
+		if (s.piece != nil || d.options.feed) && full || limit.End != "" && end.before(s.behind) {
 			return false
 		}
-		if to = f.behind; f.add != nil {
-			files, bytes = files+1, bytes+f.add.Size
+		if to = s.behind; s.piece != nil {
+			files, bytes = files+s.piece.files, bytes+s.piece.bytes
 		}
 		// What the table began with is a batch of its own.
 		return !at.Starting || to.Starting
@@ -527,23 +581,46 @@ func (v deltaView) Read(ctx context.Context, from, to Offset) chunk.Rows {
 
 func (d *deltaSource) readColumns(ctx context.Context, from, to Offset, columns []string) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
-		files, err := d.between(ctx, from, to)
+		pieces, err := d.between(ctx, from, to)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		sizes := make([]int64, len(files))
 		d.dates.reset()
-		for i, f := range files {
-			d.dates.add(time.UnixMilli(f.ModificationTime), float64(f.Size))
-			sizes[i] = f.Size
+		if d.options.feed {
+			d.readFeed(ctx, pieces, columns)(yield)
+			return
 		}
-		readParts(d.env, sizes, func(i int) chunk.Rows { return d.reader.ReadFile(ctx, files[i], columns) })(yield)
+		sizes := make([]int64, len(pieces))
+		for i, p := range pieces {
+			d.dates.add(time.UnixMilli(p.add.ModificationTime), float64(p.bytes))
+			sizes[i] = p.bytes
+		}
+		readParts(d.env, sizes, func(i int) chunk.Rows {
+			return vacuumed(d.reader.ReadFile(ctx, pieces[i].add, columns))
+		})(yield)
 	}
 }
 
-// between are the files from a place to another.
-func (d *deltaSource) between(ctx context.Context, from, to Offset) ([]*delta.Add, error) {
+// vacuumed is rows whose error, when their file is gone, names the way out.
+func vacuumed(rows chunk.Rows) chunk.Rows {
+	return func(yield func(*chunk.Chunk, error) bool) {
+		for c, err := range rows {
+			var gone *plan.Error
+			if errors.As(err, &gone) && gone.Condition == "FAILED_READ_FILE.FILE_NOT_EXIST" {
+				gone.Hint = "VACUUM took a file that the query had not read yet. Let the table keep files for longer " +
+					"than the query may be behind (delta.deletedFileRetentionDuration), and begin with a new checkpoint: " +
+					"the query then reads the table as it is, or from the startingVersion on that it is given."
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// between are the pieces from a place to another.
+func (d *deltaSource) between(ctx context.Context, from, to Offset) ([]*deltaPiece, error) {
 	end, _, err := d.parse(ctx, to)
 	if err != nil {
 		return nil, err
@@ -560,17 +637,50 @@ func (d *deltaSource) between(ctx context.Context, from, to Offset) ([]*delta.Ad
 	} else if at, _, err = d.parse(ctx, from); err != nil {
 		return nil, err
 	}
-	var files []*delta.Add
-	err = d.walk(ctx, at, func(f deltaFile) bool {
-		if end.before(f.behind) {
+	var pieces []*deltaPiece
+	err = d.walk(ctx, at, func(s deltaStep) bool {
+		if end.before(s.behind) {
 			return false
 		}
-		if f.add != nil {
-			files = append(files, f.add)
+		if s.piece != nil {
+			pieces = append(pieces, s.piece)
 		}
 		return true
 	})
-	return files, err
+	if err != nil || d.options.exclude == nil {
+		return pieces, err
+	}
+	return d.unexcluded(pieces)
+}
+
+// unexcluded are the pieces but for the files that excludeRegex names.
+func (d *deltaSource) unexcluded(pieces []*deltaPiece) ([]*deltaPiece, error) {
+	var kept []*deltaPiece
+	for _, p := range pieces {
+		if p.add != nil {
+			out, err := d.options.exclude.Match(p.add.Path)
+			if err != nil {
+				return nil, err
+			}
+			if !out {
+				kept = append(kept, p)
+			}
+			continue
+		}
+		some := *p
+		some.feed = nil
+		for _, f := range p.feed {
+			out, err := d.options.exclude.Match(f.Path)
+			if err != nil {
+				return nil, err
+			}
+			if !out {
+				some.feed = append(some.feed, f)
+			}
+		}
+		kept = append(kept, &some)
+	}
+	return kept, nil
 }
 
 // Metrics are what is left to read, as far as the log is known.
@@ -578,9 +688,9 @@ func (d *deltaSource) Metrics(consumed Offset) map[string]string {
 	files, bytes := int64(0), int64(0)
 	at, ok, err := d.parse(context.Background(), consumed)
 	if err == nil && ok {
-		err = d.walk(context.Background(), at, func(f deltaFile) bool {
-			if f.add != nil {
-				files, bytes = files+1, bytes+f.add.Size
+		err = d.walk(context.Background(), at, func(s deltaStep) bool {
+			if s.piece != nil {
+				files, bytes = files+s.piece.files, bytes+s.piece.bytes
 			}
 			return true
 		})

@@ -300,7 +300,8 @@ func TestDeltaStreamOptionsAreChecked(t *testing.T) {
 			"2999-01-01 00:00:00.0"},
 		{plan.Options{"startingVersion": "1", "startingTimestamp": "2020-01-01"},
 			"DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET", "startingVersion"},
-		{plan.Options{"excludeRegex": "x"}, "", ""},
+		{plan.Options{"excludeRegex": "["}, "DELTA_REGEX_OPT_SYNTAX_ERROR", "excludeRegex"},
+		{plan.Options{"readChangeFeed": "true", "startingVersion": "0"}, "DELTA_MISSING_CHANGE_DATA", "0"},
 	} {
 		f, _ := Lookup("delta")
 		s, err := f.Source(t.Context(), r.env, r.scan(c.options), Place{})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,9 +125,27 @@ func deltaVersionAt(env *Env, t delta.Table, text string) (int64, error) {
 		return 0, deltaError("DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", "42816",
 			fmt.Sprintf("The time %s is before the earliest version that can be read, of %s.",
 				deltaShown(env, at), shown),
-			"userTimestamp", deltaShown(env, at), "commitTs", shown, "timestampString", shown)
+			"userTimestamp", deltaShown(env, at), "commitTs", shown, "timestampString", wholeSeconds(shown))
 	}
 	return first + int64(n) - 1, nil
+}
+
+// deltaVersionFrom is the first version of a table that was committed at a time or
+// later.
+func deltaVersionFrom(env *Env, t delta.Table, text string) (int64, error) {
+	at, err := deltaTime(env, text)
+	if err != nil {
+		return 0, err
+	}
+	first, times, err := t.Times()
+	if err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(times, func(ms int64) bool { return ms >= at })
+	if i < 0 {
+		return 0, deltaTooLate(env, at, times)
+	}
+	return first + int64(i), nil
 }
 
 // deltaTime is the time that a text names, in milliseconds since 1970.
@@ -152,5 +171,12 @@ func deltaTooLate(env *Env, at int64, times []int64) *plan.Error {
 	}
 	return deltaError("DELTA_TIMESTAMP_GREATER_THAN_COMMIT", "42816",
 		fmt.Sprintf("The time %s is after the table's newest version, of %s.", deltaShown(env, at), newest),
-		"providedTimestamp", deltaShown(env, at), "lastCommitTimestamp", newest, "maximumTimestamp", newest)
+		"providedTimestamp", deltaShown(env, at), "lastCommitTimestamp", newest,
+		"maximumTimestamp", wholeSeconds(newest))
+}
+
+// wholeSeconds is a time as it is shown, without what is behind the seconds.
+func wholeSeconds(shown string) string {
+	text, _, _ := strings.Cut(shown, ".")
+	return text
 }

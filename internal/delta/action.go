@@ -215,6 +215,7 @@ type readAction struct {
 	Add      *Add      `json:"add"`
 	Remove   *Remove   `json:"remove"`
 
+	CDC     *CDC            `json:"cdc"`
 	Domain  *DomainMetadata `json:"domainMetadata"`
 	Sidecar *sidecar        `json:"sidecar"`
 }
@@ -250,6 +251,8 @@ func (a *readAction) lacks() string {
 		return "an add without path"
 	case a.Remove != nil && a.Remove.Path == "":
 		return "a remove without path"
+	case a.CDC != nil && a.CDC.Path == "":
+		return "a cdc without path"
 	case a.Sidecar != nil && a.Sidecar.Path == "":
 		return "a sidecar without path"
 	case a.Domain != nil && a.Domain.Domain == "":

@@ -134,6 +134,14 @@ func (t Table) Versions() (first, last int64, err error) {
 	return first, newest.to, nil
 }
 
+// NoCommit is the error for a version whose commit there is not.
+func (t Table) NoCommit(version int64) *plan.Error {
+	text := strconv.FormatInt(version, 10)
+	return newError(classMissing, "DELTA_LOG_FILE_NOT_FOUND",
+		fmt.Sprintf("The log of %s has no version %d.", t.Dir, version),
+		"version", text, "checkpointVersion", "-1", "logPath", "file:"+t.logPath(""))
+}
+
 // VersionNotFound is the error for a version that there is not, or no longer.
 func VersionNotFound(version, first, last int64) *plan.Error {
 	return newError(classAnalysis, "DELTA_VERSION_NOT_FOUND",
@@ -162,6 +170,16 @@ func (t Table) Times() (first int64, times []int64, err error) {
 		return 0, nil, err
 	}
 	return t.timesBetween(0, seg.to)
+}
+
+// TimesOf are the times of the versions from one to another.
+func (t Table) TimesOf(from, to int64) (map[int64]time.Time, error) {
+	first, times, err := t.timesBetween(from, to)
+	out := make(map[int64]time.Time, len(times))
+	for i, ms := range times {
+		out[first+int64(i)] = time.UnixMilli(ms)
+	}
+	return out, err
 }
 
 // timesBetween are the times of the versions from one to another; first is the one

@@ -15,6 +15,7 @@ const (
 	classFeature     = "org.apache.spark.sql.delta.DeltaUnsupportedTableFeatureException"
 	classUnsupported = "org.apache.spark.sql.delta.DeltaUnsupportedOperationException"
 	classInvariant   = "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException"
+	classMissing     = "org.apache.spark.sql.delta.DeltaFileNotFoundException"
 	classFeatureUse  = "org.apache.spark.sql.delta.DeltaTableFeatureException"
 	classIllegal     = "org.apache.spark.sql.delta.DeltaIllegalArgumentException"
 	classConcurrent  = "io.delta.exceptions."
@@ -45,6 +46,7 @@ var states = map[string]string{
 	"DELTA_INVALID_INTERVAL":                               "22006",
 	"DELTA_INVALID_ISOLATION_LEVEL":                        "25000",
 	"DELTA_INVALID_PARTITION_COLUMN_TYPE":                  "42996",
+	"DELTA_LOG_FILE_NOT_FOUND":                             "42K03",
 	"DELTA_MERGE_INCOMPATIBLE_DATATYPE":                    "42K09",
 	"DELTA_METADATA_CHANGED":                               "2D521",
 	"DELTA_METADATA_MISMATCH":                              "42KDG",

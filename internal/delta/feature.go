@@ -147,12 +147,24 @@ func protocolWith(names []string) Protocol {
 			return Protocol{MinReaderVersion: reader, MinWriterVersion: writer}
 		}
 	}
-	p := Protocol{MinReaderVersion: reader, MinWriterVersion: writerVersions, WriterFeatures: sortedKeys(set)}
+	p := Protocol{MinReaderVersion: reader, MinWriterVersion: writerVersions, WriterFeatures: ordered(set)}
 	if reader == readerVersions {
 		slices.Sort(forReaders)
 		p.ReaderFeatures = forReaders
 	}
 	return p
+}
+
+// ordered are features as Delta lists a few of them: the two that every table has stand
+// last.
+func ordered(set map[string]bool) []string {
+	names := sortedKeys(set)
+	for _, name := range []string{"invariants", "appendOnly"} {
+		if at := slices.Index(names, name); at >= 0 {
+			names = append(slices.Delete(names, at, at+1), name)
+		}
+	}
+	return names
 }
 
 // needs are the features that a description of a table asks for, and those asked for

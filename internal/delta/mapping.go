@@ -167,6 +167,44 @@ func (m *Metadata) mapping() string {
 	return mode
 }
 
+// Mapped reports whether columns have names of their own in data files.
+func (s *Snapshot) Mapped() bool { return s.Metadata.Mapped() }
+
+// Mapped reports whether a table of this description maps its columns.
+func (m *Metadata) Mapped() bool { return m.mapping() != "none" }
+
+// Reads reports whether files that were written under another description of the table
+// are read whole with the columns of this version: each of their columns is one of its
+// own, of the same type and, in files, of the same name.
+func (s *Snapshot) Reads(m *Metadata) (bool, error) {
+	if m.SchemaString == s.Metadata.SchemaString {
+		return true, nil
+	}
+	schema, err := m.schema()
+	return err == nil && covers(s.Schema, schema), err
+}
+
+// covers reports whether every field of a type is in another one, at the same place.
+func covers(wide, t plan.Type) bool {
+	switch {
+	case wide.Kind != t.Kind:
+		return false
+	case t.Kind == plan.KindArray:
+		return covers(*wide.Elem, *t.Elem)
+	case t.Kind == plan.KindMap:
+		return covers(*wide.Key, *t.Key) && covers(*wide.Elem, *t.Elem)
+	case t.Kind != plan.KindStruct:
+		return wide.EqualIgnoringNull(t)
+	}
+	for _, f := range t.Fields {
+		at := columnIndex(wide, f.Name)
+		if at < 0 || physicalName(wide.Fields[at]) != physicalName(f) || !covers(wide.Fields[at].Type, f.Type) {
+			return false
+		}
+	}
+	return true
+}
+
 // checkMapping refuses modes that there are not, and columns without the marks
 // that the mode rests on.
 func (s *Snapshot) checkMapping(schema plan.Type) error {

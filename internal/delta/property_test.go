@@ -25,15 +25,15 @@ func TestATableGetsTheLeastProtocol(t *testing.T) {
 		{map[string]string{"delta.minWriterVersion": "5"}, Protocol{MinReaderVersion: 1, MinWriterVersion: 4}},
 		{map[string]string{"delta.minWriterVersion": "7"}, Protocol{MinReaderVersion: 1, MinWriterVersion: 1}},
 		{map[string]string{"delta.enableChangeDataFeed": "true"},
-			named(1, nil, "appendOnly", "changeDataFeed", "invariants")},
-		{map[string]string{"delta.columnMapping.mode": "id"}, named(2, nil, "appendOnly", "columnMapping", "invariants")},
+			named(1, nil, "changeDataFeed", "invariants", "appendOnly")},
+		{map[string]string{"delta.columnMapping.mode": "id"}, named(2, nil, "columnMapping", "invariants", "appendOnly")},
 		{map[string]string{"delta.columnMapping.mode": "id", "delta.enableDeletionVectors": "true"},
-			named(3, []string{"columnMapping", "deletionVectors"}, "appendOnly", "columnMapping", "deletionVectors",
-				"invariants")},
+			named(3, []string{"columnMapping", "deletionVectors"}, "columnMapping", "deletionVectors", "invariants",
+				"appendOnly")},
 		{map[string]string{"delta.enableRowTracking": "TRUE"},
-			named(1, nil, "appendOnly", "domainMetadata", "invariants", "rowTracking")},
+			named(1, nil, "domainMetadata", "rowTracking", "invariants", "appendOnly")},
 		{map[string]string{"delta.feature.V2CHECKPOINT": "enabled"},
-			named(3, []string{"v2Checkpoint"}, "appendOnly", "invariants", "v2Checkpoint")},
+			named(3, []string{"v2Checkpoint"}, "v2Checkpoint", "invariants", "appendOnly")},
 	} {
 		_, p, err := NewMetadata(CreateSpec{Schema: idSchema, Properties: c.properties, Now: testTime})
 		must(t, err)
@@ -46,8 +46,8 @@ func TestAProtocolTakesOnFeatures(t *testing.T) {
 	ntz := protocolWith([]string{"timestampNtz"})
 	testkit.Diff(t, "joined", *s.joined(ntz), Protocol{MinReaderVersion: 3, MinWriterVersion: 7,
 		ReaderFeatures: []string{"timestampNtz"},
-		WriterFeatures: []string{"appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns", "invariants",
-			"timestampNtz"}})
+		WriterFeatures: []string{"changeDataFeed", "checkConstraints", "generatedColumns", "timestampNtz",
+			"invariants", "appendOnly"}})
 	if more := s.joined(Protocol{MinReaderVersion: 1, MinWriterVersion: 2}); more != nil {
 		t.Errorf("nothing new made %v", *more)
 	}

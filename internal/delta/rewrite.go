@@ -27,7 +27,10 @@ const (
 )
 
 // HasFeed reports whether the table has a change feed.
-func (s *Snapshot) HasFeed() bool { return s.property("delta.enableChangeDataFeed", "false") == "true" }
+func (s *Snapshot) HasFeed() bool { return s.Metadata.HasFeed() }
+
+// HasFeed reports whether a table of this description has a change feed.
+func (m *Metadata) HasFeed() bool { return enabled("delta.enableChangeDataFeed")(m, plan.Type{}) }
 
 // Rewriter writes the rows of a statement that changes rows: data files, and
 // files of changes for a table with a change feed. Rows have the table's columns.

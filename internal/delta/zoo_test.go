@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/testkit"
@@ -22,6 +24,7 @@ import (
 type zooTable struct {
 	Schema   json.RawMessage
 	Latest   []string
+	Changes  []json.RawMessage          // of the change feed, without times
 	Versions map[string]json.RawMessage // "latest", rows, or an object that says why there are none
 }
 
@@ -111,24 +114,83 @@ func TestCommitsSayTheirTimes(t *testing.T) {
 	}
 }
 
+// feedFrom is the first version, and the one behind the last, whose changes Spark was
+// asked for.
+var feedFrom = map[string][2]int64{"zoo/change_feed": {0, 6}, "morezoo/mapped_vectors": {3, 6}}
+
+func TestChangesOfDeltaLakeAreRead(t *testing.T) {
+	for name, want := range zooTables(t) {
+		versions, ok := feedFrom[name]
+		if ok != (len(want.Changes) > 0) {
+			t.Errorf("%s: %d changes and no versions for them", name, len(want.Changes))
+		}
+		if !ok {
+			continue
+		}
+		s, err := openZoo(t, name).Load(t.Context())
+		must(t, err)
+		schema := plan.Struct(append(slices.Clone(Visible(s.Schema).Fields), FeedColumns[:2]...)...)
+		got := []string{}
+		for v := versions[0]; v < versions[1]; v++ {
+			feed, err := s.FeedOf(v)
+			must(t, err)
+			for _, piece := range feed.Pieces {
+				for _, f := range piece {
+					got = append(got, jsonOf(t, schema, s.ReadFeed(t.Context(), f, columnNames(schema), time.Time{}))...)
+				}
+			}
+		}
+		slices.Sort(got)
+		testkit.Diff(t, name, got, changeTexts(t, want.Changes))
+	}
+}
+
+// changeTexts are changes as JSON in the order of the columns: recorded as texts or as
+// objects, which have Python's blanks.
+func changeTexts(t *testing.T, changes []json.RawMessage) []string {
+	t.Helper()
+	var out []string
+	for _, c := range changes {
+		var text string
+		if json.Unmarshal(c, &text) != nil {
+			var compact bytes.Buffer
+			must(t, json.Compact(&compact, c))
+			text = compact.String()
+		}
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func columnNames(schema plan.Type) []string {
+	var names []string
+	for _, f := range schema.Fields {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
 // jsonRows are the rows as Spark's to_json prints them, NULLs kept, sorted.
 func jsonRows(t *testing.T, s *Snapshot) []string {
 	t.Helper()
-	w, err := codec.NewJSONWriter(s.Schema, codec.JSONOptions{KeepNulls: true, Zone: time.UTC})
+	rows := jsonOf(t, s.Schema, s.Read(t.Context(), columnNames(s.Schema)))
+	slices.Sort(rows)
+	return rows
+}
+
+func jsonOf(t *testing.T, schema plan.Type, rows chunk.Rows) []string {
+	t.Helper()
+	w, err := codec.NewJSONWriter(schema, codec.JSONOptions{KeepNulls: true, Zone: time.UTC})
 	must(t, err)
-	var names []string
-	for _, f := range s.Schema.Fields {
-		names = append(names, f.Name)
-	}
-	rows := []string{}
-	for c, err := range s.Read(t.Context(), names) {
+	out := []string{}
+	for c, err := range rows {
 		must(t, err)
 		for i := range c.Rows {
 			text, err := w.AppendRow(nil, c.Cols, i)
 			must(t, err)
-			rows = append(rows, string(text))
+			out = append(out, string(text))
 		}
 	}
-	slices.Sort(rows)
-	return rows
+	return out
 }

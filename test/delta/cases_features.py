@@ -151,3 +151,44 @@ def case_travel(t):
             t.put(text, e)
     t.put("insert", t.error(lambda: t.spark.sql(f"insert into delta.`{p}@v1` values (1)")))
     t.put("stream", t.error(lambda: t.spark.readStream.format("delta").load(p + "@v1").schema))
+
+
+def case_feed(t):
+    """The change feed: what commits without change files tell, bounds of batch reads, table_changes, offsets of streams."""
+    def write(*rows, mode="append"):
+        vals = ",".join(f"({i}L, '{s}')" for i, s in rows)
+        t.spark.sql(f"select * from values {vals} as r(id, s)").coalesce(1).write.format("delta").mode(mode).save(t.path("f"))
+    t.spark.sql(f"create table delta.`{t.path('f')}` (id long, s string) using delta tblproperties ('delta.enableChangeDataFeed'='true')")
+    for i in range(3):
+        write((i, "x"), (i + 10, "y"))
+    t.spark.sql(f"delete from delta.`{t.path('f')}`"); write((5, "z")); write((7, "o"), mode="overwrite")
+    def stream(label, ck, **o):
+        r = t.spark.readStream.format("delta").option("readChangeFeed", "true")
+        for k, v in o.items():
+            r = r.option(k, v)
+        t.drain(r.load(t.path("f")).drop("_commit_timestamp"), ckpt=ck, table="m_" + ck)
+        offsets = [json.loads(v[2]) for k, v in sorted(t.text_files(ck).items()) if k.startswith("offsets/")]
+        t.put(label, {"rows": t.rows(t.spark.table("m_" + ck), "_commit_version", "_change_type", "id"),
+                      "offsets": sorted([o["reservoirVersion"], o["index"], o["isStartingVersion"]] for o in offsets)})
+    stream("stream", "feed_a", startingVersion="0"); stream("one at a time", "feed_b", startingVersion="0", maxFilesPerTrigger="1"); stream("snapshot", "feed_c")
+    for o in ({}, {"startingVersion": "0", "endingVersion": "2"}, {"startingVersion": "2", "endingVersion": "1"}, {"startingVersion": "99"}, {"startingVersion": "6", "endingVersion": "99"},
+              {"startingVersion": "7"}, {"startingVersion": "x"}, {"startingVersion": "0", "endingVersion": "x"}, {"startingTimestamp": "2020-01-01"}, {"startingTimestamp": "2999-01-01"},
+              {"startingVersion": "0", "endingTimestamp": "2020-01-01"}, {"startingVersion": "5", "endingTimestamp": "2999-01-01"}, {"startingVersion": "5", "startingTimestamp": "2020-01-01"},
+              {"startingVersion": "5", "versionAsOf": "1"}, {"endingVersion": "1"}, {"startingVersion": "latest"}, {"startingVersion": "-1"}, {"readChangeFeed": "maybe"}, {"readChangeFeed": "false"}):
+        def run():
+            r = t.spark.read.format("delta").option("readChangeFeed", "true")
+            for k, v in o.items():
+                r = r.option(k, v)
+            df = r.load(t.path("f"))
+            t.put(json.dumps(o), t.rows(df.drop("_commit_timestamp"), *[c for c in ("_commit_version", "_change_type", "id") if c in df.columns]))
+        e = t.error(run)
+        if e["raised"]:
+            t.put(json.dumps(o), e)
+    t.spark.sql("drop table if exists dtf_feed"); t.spark.sql(f"create table dtf_feed using delta location '{t.path('f')}'")
+    for args in ("'dtf_feed', 5", "'default.dtf_feed', 5, 5", f"'delta.`{t.path('f')}`', 5", "'dtf_feed', 2+2, 4L", "'dtf_feed', '2999-01-01'", "'dtf_feed', null", "'dtf_feed'", "'dtf_feed', 1, 2, 3", "'nosuch', 1",
+                 "'dtf_feed', 1.5", "dtf_feed, 1", "concat('dtf', '_feed'), 1"):
+        key = "table_changes " + args.replace(t.dir, "DIR")
+        e = t.error(lambda: t.put(key, t.rows(t.spark.sql(f"select * except (_commit_timestamp) from table_changes({args})"), "_commit_version", "_change_type", "id")))
+        if e["raised"]:
+            t.put(key, e)
+    t.spark.sql("drop table dtf_feed")
