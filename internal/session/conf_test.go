@@ -2,11 +2,15 @@ package session
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/testkit"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -158,5 +162,17 @@ func TestConfTableAcceptsItsDefaults(t *testing.T) {
 	}
 	if known < 800 {
 		t.Errorf("only %d keys have a value", known)
+	}
+}
+
+func TestTheGuideOfSettingsHasEveryKeyOfWeir(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join(testkit.ModuleRoot(t), "docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range weirConfs() {
+		if !strings.Contains(string(guide), "| `"+d.key+"` |") {
+			t.Errorf("docs/settings.md lacks %s", d.key)
+		}
 	}
 }
