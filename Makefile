@@ -1,4 +1,4 @@
-# Needs Go 1.26 and Python 3.11 or newer; nothing else. `make slow` also needs a C compiler.
+# Needs Go 1.26 and Python 3.11 or newer; nothing else. `make kafka` and `make browser` say what their tests need. `make slow` also needs a C compiler.
 PYTHON  ?= python3
 FUZZTIME ?= 60s
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -14,7 +14,7 @@ export WEIR_PYTHON_4_1 := $(CURDIR)/.venv-4.1/bin/python
 export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check slow takeover nightly bench dist generate spark-data venv venvs kafka clean
+.PHONY: demo test check slow takeover nightly bench dist generate spark-data venv venvs kafka browser clean
 
 demo: venv ## run the listener example on weir with the PySpark of the lock file
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/health_table.py
@@ -101,6 +101,12 @@ kafka: .kafka/installed ## the jars of a Kafka broker for test/kafka; needs Mave
 	rm -rf .kafka
 	mvn -q -B -f $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/.kafka
 	cd .kafka && sha256sum --quiet --strict -c ../test/kafka/jars.sha256
+	touch $@
+
+browser: test/ui/node_modules/installed ## what test/ui drives chromium with; needs node and npm, running it chromium
+
+test/ui/node_modules/installed: test/ui/package-lock.json
+	npm ci --prefix test/ui --ignore-scripts --no-audit --no-fund
 	touch $@
 
 $(VENV)/installed: test/python/requirements.lock

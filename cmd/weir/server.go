@@ -186,12 +186,16 @@ func (s *server) servePages(a *access) {
 func newPages(a *access, queries *monitor.Registry, o ui.Options, log *slog.Logger) *http.Server {
 	o.Version, o.Hosts, o.Now = version, a.hosts, time.Now
 	o.Token, o.SameUser, o.Private = a.connect.Token, sameUser, a.private
-	return &http.Server{
-		Handler:           ui.New(queries, o),
+	// Streams of events go on for ever: a shutdown ends them.
+	ctx, end := context.WithCancel(context.Background())
+	pages := &http.Server{
+		Handler: ui.New(queries, o), BaseContext: func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, TLSConfig: a.connect.TLS, ConnContext: keepConn,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	pages.RegisterOnShutdown(end)
+	return pages
 }
 
 func (s *server) grpcAddress() string { return s.grpc.Addr().String() }

@@ -62,7 +62,7 @@ func TestAnswersHaveTheirFields(t *testing.T) {
 		"/api/v1/queries/" + q.ID(): row + "nowAtMs verdict inFlight operators sources sink events error " +
 			"freshnessP50Ms freshnessP99Ms freshnessMaxMs freshnessFloorMs newestAgeMs oldestUnreadAgeMs " +
 			"watermarkLagMs watermarkDelayMs droppedRatio capRows capName stateLimitBytes startedAtMs endedAtMs " +
-			"endReason status lastBatchId nextTriggerInMs",
+			"endReason status lastBatchId nextTriggerInMs bounded",
 		"/api/v1/queries/" + q.RunID() + "/batches": "query triggerMs phaseNames batches",
 		"/api/v1/series?query=" + q.ID():            "query fromAtMs toAtMs stepSeconds columns marks downtime",
 		"/api/v1/queries":                           "nowAtMs queries",

@@ -37,6 +37,7 @@ type detail struct {
 	Status            string      `json:"status"`
 	LastBatchID       *int64      `json:"lastBatchId"`
 	NextTriggerInMs   number      `json:"nextTriggerInMs"`
+	Bounded           bool        `json:"bounded"`
 }
 
 type verdictJSON struct {
@@ -114,12 +115,21 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 		Sink:    optional(snapshot.Sink), Operators: []operator{}, Sources: []source{}, Events: []event{},
 		FreshnessP50Ms: milliseconds(a.DeliveryP50), FreshnessP99Ms: milliseconds(a.DeliveryP99),
 		FreshnessMaxMs: milliseconds(a.DeliveryMax), FreshnessFloorMs: milliseconds(a.Floor),
-		NewestAgeMs: milliseconds(a.NewestAge), OldestUnreadAgeMs: milliseconds(a.OldestUnreadAge),
-		WatermarkLagMs: milliseconds(a.WatermarkLag), WatermarkDelayMs: unknown(),
-		DroppedRatio: number(a.DroppedRatio), CapRows: number(a.CapRows),
+		NewestAgeMs:       milliseconds(a.NewestAge + now.Sub(a.At).Seconds()),
+		OldestUnreadAgeMs: milliseconds(a.OldestUnreadAge),
+		WatermarkLagMs:    milliseconds(a.WatermarkLag), WatermarkDelayMs: unknown(),
+		DroppedRatio: num(a.DroppedRatio), CapRows: num(a.CapRows),
 		CapName:         optional(snapshot.Health.CapName),
 		StateLimitBytes: unknown(), StartedAtMs: instant(snapshot.StartedAt), EndedAtMs: instant(snapshot.EndedAt),
 		EndReason: optional(snapshot.EndReason), Status: snapshot.Status.Message, NextTriggerInMs: unknown(),
+		Bounded: snapshot.Health.Bounded,
+	}
+	if a.State == health.Failed || a.State == health.Stopped {
+		d.FreshnessP50Ms, d.FreshnessP99Ms, d.FreshnessMaxMs = unknown(), unknown(), unknown()
+		d.OldestUnreadAgeMs = unknown()
+	}
+	if snapshot.EndReason != "" {
+		d.Verdict.Why = append(d.Verdict.Why, "Stopped because "+snapshot.EndReason+".")
 	}
 	if a.EtaWord != "" {
 		d.Verdict.Eta = &etaJSON{a.EtaWord, a.EtaText}
@@ -128,7 +138,7 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 		d.WatermarkDelayMs = milliseconds(delay.Seconds())
 	}
 	if limit := snapshot.Health.StateLimit; limit > 0 {
-		d.StateLimitBytes = number(limit)
+		d.StateLimitBytes = num(limit)
 	}
 	if last := snapshot.LastBatch; last != nil {
 		d.LastBatchID = &last.BatchID
@@ -152,7 +162,7 @@ func orNone(texts []string) []string {
 func (d *detail) running(a *health.Assessment, every time.Duration, now time.Time) {
 	if f := a.InFlight; f != nil {
 		d.InFlight = &flightJSON{
-			f.ID, instant(f.Start), f.Phase.String(), number(f.ReadRows), number(f.TotalRows),
+			f.ID, instant(f.Start), f.Phase.String(), num(f.ReadRows), num(f.TotalRows),
 			instant(f.MovedAt), optional(f.WaitsFor),
 		}
 		return
@@ -173,8 +183,8 @@ func (d *detail) parts(q *monitor.Query) {
 		}
 		for _, o := range last.Operators {
 			op := operator{Name: o.Name, Text: o.Text, TimeMs: milliseconds(o.Seconds),
-				ShareRatio: number(o.Seconds / sum),
-				InputRows:  number(o.Rows), PartitionMs: []number{}}
+				ShareRatio: num(o.Seconds / sum),
+				InputRows:  num(o.Rows), PartitionMs: []number{}}
 			for _, seconds := range o.Partitions {
 				op.PartitionMs = append(op.PartitionMs, milliseconds(seconds))
 			}
@@ -183,15 +193,21 @@ func (d *detail) parts(q *monitor.Query) {
 	}
 	for _, s := range q.Reading().Sources {
 		one := source{
-			Description: s.Name, BehindRows: number(s.Unread.Rows), BehindBytes: number(s.Unread.Bytes),
-			BehindFiles: number(s.Unread.Files), OldestAtMs: instant(s.Oldest), Partitions: []partition{},
+			Description: s.Name, BehindRows: num(s.Unread.Rows), BehindBytes: num(s.Unread.Bytes),
+			BehindFiles: num(s.Unread.Files), OldestAtMs: instant(s.Oldest), Partitions: []partition{},
 		}
 		for _, p := range s.Partitions {
 			one.Partitions = append(one.Partitions, partition{
-				p.Name, number(p.Committed), number(p.Latest), number(p.Latest - p.Committed),
+				p.Name, num(p.Committed), num(p.Latest), num(p.Latest - p.Committed),
 			})
 		}
 		d.Sources = append(d.Sources, one)
+	}
+	if len(d.Sources) == 0 {
+		for _, name := range q.Snapshot().Sources {
+			d.Sources = append(d.Sources, source{Description: name, BehindRows: unknown(),
+				BehindBytes: unknown(), BehindFiles: unknown(), Partitions: []partition{}})
+		}
 	}
 	marks := q.Marks()
 	for i := len(marks) - 1; i >= 0; i-- {
@@ -221,8 +237,12 @@ func (s *server) batches(w http.ResponseWriter, r *http.Request) {
 	if q == nil {
 		return
 	}
+	answer(w, newBatches(q))
+}
+
+func newBatches(q *monitor.Query) *batchList {
 	snapshot := q.Snapshot()
-	list := batchList{
+	list := &batchList{
 		Query: q.ID(), TriggerMs: milliseconds(snapshot.Health.TriggerEvery.Seconds()), Batches: []batch{},
 	}
 	for p := range health.PhaseCount {
@@ -233,12 +253,12 @@ func (s *server) batches(w http.ResponseWriter, r *http.Request) {
 		b := &batches[i]
 		one := batch{
 			BatchID: b.ID, StartedAtMs: instant(b.Start), BatchMs: milliseconds(b.End.Sub(b.Start).Seconds()),
-			InputRows: number(b.Rows), Capped: b.Capped,
+			InputRows: num(b.Rows), Capped: b.Capped,
 		}
 		for p, seconds := range b.Phases {
 			one.Phases[p] = milliseconds(seconds)
 		}
 		list.Batches = append(list.Batches, one)
 	}
-	answer(w, list)
+	return list
 }

@@ -1,15 +1,27 @@
 // Package ui serves the pages and the JSON API about the server's queries.
 //
 // It sees nothing but monitor's registry: what is running, its last batches,
-// its errors. The first page lists the queries; it is complete without
-// JavaScript, and with it the figures are refreshed once a second from the
-// same JSON that anybody may read:
+// its errors. Pages are complete without JavaScript. With it one stream of
+// events keeps them live, there are charts, and the fleet can be searched,
+// sorted, filtered and grouped:
 //
-//	GET /                               the page
-//	GET /api/v1/queries                 every query, flat, units last
+//	GET /                               the fleet
+//	GET /queries/{id}                   one query, by id or run id
+//	GET /assets/{name}                  script, style, icons
+//	GET /api/v1/fleet                   every query with its health, worst first
+//	GET /api/v1/queries                 every query in full, by start
 //	GET /api/v1/queries/{id}            one query, by id or run id
+//	GET /api/v1/queries/{id}/batches    its last batches
 //	GET /api/v1/queries/{id}/progress   Spark's own JSON of its last batch
+//	GET /api/v1/series                  its past in columns
+//	GET /api/v1/stream                  server-sent events of the fleet and of queries
 //	GET /api/v1/build                   name and version of the server
+//
+// What a page shows is made twice from the same data: by the templates (*.qtpl)
+// for the first paint, by the script in assets for every later one. The pairs are
+// words.go, figures.go, drawings.go, parts.qtpl and words.js; summary.go,
+// fleet.qtpl and fleet.js; queryparts.go, charts.go, query.qtpl and query.js.
+// testdata/render.golden holds both to the same HTML.
 //
 // Rules:
 //
@@ -17,8 +29,16 @@
 //	    was told to listen on is refused, so that no foreign page can read the
 //	    API through a name that it points at this machine. A request with the
 //	    server's token needs no such check.
-//	U2  No page runs script or style that is not served from here.
+//	U2  No page runs script or style that is not served from here, and none that
+//	    stands in it: no style attribute, in templates as in scripts.
 //	U3  Nothing here changes anything: there are only GET and HEAD.
+//	U4  What a program says (names, errors, offsets) is text wherever it stands.
+//	U5  What is not known is null in JSON and a dash on pages, never 0.
+//	U6  A stream keeps nothing for its client but the number of its last event
+//	    (changes.go): a slow one is told later what changed since, and nobody waits.
 //
-// There are no goroutines besides those of net/http.
+// Bounds: mostStreams streams, mostWatched queries of one.
+//
+// There are no goroutines besides those of net/http. changes.mu is held while the
+// fleet is read, once a second for all streams together.
 package ui

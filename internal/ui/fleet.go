@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"slices"
@@ -39,45 +40,49 @@ type fleetTotals struct {
 	ProcessedRowsPerSecond number         `json:"processedRowsPerSecond"`
 }
 
-// fleetRow is one query of the fleet. The unit stands last in each name.
+// fleetRow is one query of the fleet: how it stands, and its past.
 type fleetRow struct {
-	ID                          string             `json:"id"`
-	RunID                       string             `json:"runId"`
-	Name                        string             `json:"name"`
-	Application                 string             `json:"application"`
-	Tags                        []string           `json:"tags"`
-	Engine                      string             `json:"engine"`
-	State                       health.State       `json:"state"`
-	SinceAtMs                   instant            `json:"sinceAtMs"`
-	HealthScore                 number             `json:"healthScore"`
-	Reason                      string             `json:"reason"`
-	FreshnessP95Ms              number             `json:"freshnessP95Ms"`
-	FreshnessSloMs              number             `json:"freshnessSloMs"`
-	BacklogMs                   number             `json:"backlogMs"`
-	BacklogRows                 number             `json:"backlogRows"`
-	EtaLowMs                    number             `json:"etaLowMs"`
-	EtaHighMs                   number             `json:"etaHighMs"`
-	ShortPercent                number             `json:"shortPercent"`
-	ArrivalRowsPerSecond        number             `json:"arrivalRowsPerSecond"`
-	ProcessedRowsPerSecond      number             `json:"processedRowsPerSecond"`
-	BatchMs                     number             `json:"batchMs"`
-	TriggerMs                   number             `json:"triggerMs"`
-	BusyRatio                   number             `json:"busyRatio"`
-	HeadroomRatio               number             `json:"headroomRatio"`
-	StateBytes                  number             `json:"stateBytes"`
-	StateGrowthBytesPerHour     number             `json:"stateGrowthBytesPerHour"`
-	LastCommitAtMs              instant            `json:"lastCommitAtMs"`
+	rowFigures
+	rowPast
+}
+
+// rowFigures is how a query stands. The unit stands last in each name.
+type rowFigures struct {
+	ID                      string       `json:"id"`
+	RunID                   string       `json:"runId"`
+	Name                    string       `json:"name"`
+	Application             string       `json:"application"`
+	Tags                    []string     `json:"tags"`
+	Engine                  string       `json:"engine"`
+	State                   health.State `json:"state"`
+	SinceAtMs               instant      `json:"sinceAtMs"`
+	HealthScore             number       `json:"healthScore"`
+	Reason                  string       `json:"reason"`
+	FreshnessP95Ms          number       `json:"freshnessP95Ms"`
+	FreshnessSloMs          number       `json:"freshnessSloMs"`
+	BacklogMs               number       `json:"backlogMs"`
+	BacklogRows             number       `json:"backlogRows"`
+	EtaLowMs                number       `json:"etaLowMs"`
+	EtaHighMs               number       `json:"etaHighMs"`
+	ShortPercent            number       `json:"shortPercent"`
+	ArrivalRowsPerSecond    number       `json:"arrivalRowsPerSecond"`
+	ProcessedRowsPerSecond  number       `json:"processedRowsPerSecond"`
+	BatchMs                 number       `json:"batchMs"`
+	TriggerMs               number       `json:"triggerMs"`
+	BusyRatio               number       `json:"busyRatio"`
+	HeadroomRatio           number       `json:"headroomRatio"`
+	StateBytes              number       `json:"stateBytes"`
+	StateGrowthBytesPerHour number       `json:"stateGrowthBytesPerHour"`
+	LastCommitAtMs          instant      `json:"lastCommitAtMs"`
+}
+
+// rowPast is the past of a query in small drawings.
+type rowPast struct {
 	RestartsLastDay             int                `json:"restartsLastDay"`
 	StateStrip                  string             `json:"stateStrip"`
 	FreshnessSparkMs            [sparkCells]number `json:"freshnessSparkMs"`
 	ArrivalSparkRowsPerSecond   [sparkCells]number `json:"arrivalSparkRowsPerSecond"`
 	ProcessedSparkRowsPerSecond [sparkCells]number `json:"processedSparkRowsPerSecond"`
-}
-
-// letters stand for states in a strip; '.' is no data.
-var letters = map[health.State]byte{
-	health.Failed: 'f', health.Stalled: 's', health.Breach: 'x', health.Behind: 'b', health.Lagging: 'l',
-	health.CatchingUp: 'c', health.Restarting: 'r', health.Healthy: 'h', health.Idle: 'i', health.Stopped: 'o',
 }
 
 func (s *server) fleet(w http.ResponseWriter, _ *http.Request) {
@@ -86,30 +91,50 @@ func (s *server) fleet(w http.ResponseWriter, _ *http.Request) {
 
 // newFleet reads every query, those that need a person first.
 func (s *server) newFleet(now time.Time) *fleet {
+	queries := s.registry.Queries()
+	rows := make([]*fleetRow, len(queries))
+	for i, q := range queries {
+		rows[i] = newFleetRow(q, now)
+	}
+	return s.newFleetOf(now, rows)
+}
+
+// newFleetOf is the fleet of these rows, which it takes over.
+func (s *server) newFleetOf(now time.Time, rows []*fleetRow) *fleet {
 	f := &fleet{
 		NowAtMs: instant(now), Server: build{"weir", s.options.Version},
 		SparkStepSeconds: int(sparkStep.Seconds()), StripStepSeconds: int(health.StripStep.Seconds()),
-		Totals:  fleetTotals{ByState: map[string]int{}},
-		Queries: []*fleetRow{},
-	}
-	for _, q := range s.registry.Queries() {
-		row := newFleetRow(q, now)
-		f.Queries = append(f.Queries, row)
-		f.Totals.Queries++
-		f.Totals.ByState[string(row.State)]++
-		f.Totals.ArrivalRowsPerSecond += known(row.ArrivalRowsPerSecond)
-		f.Totals.ProcessedRowsPerSecond += known(row.ProcessedRowsPerSecond)
+		Totals: newTotals(rows), Queries: rows,
 	}
 	slices.SortStableFunc(f.Queries, func(a, b *fleetRow) int {
-		if a.HealthScore != b.HealthScore {
-			return int(math.Copysign(1, float64(b.HealthScore-a.HealthScore)))
-		}
-		if x, y := known(a.BacklogMs), known(b.BacklogMs); x != y {
-			return int(math.Copysign(1, float64(y-x)))
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(cmp.Compare(b.HealthScore, a.HealthScore),
+			cmp.Compare(known(b.BacklogMs), known(a.BacklogMs)),
+			strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID))
 	})
 	return f
+}
+
+func newTotals(rows []*fleetRow) fleetTotals {
+	t := fleetTotals{
+		Queries: len(rows), ByState: map[string]int{},
+		ArrivalRowsPerSecond: unknown(), ProcessedRowsPerSecond: unknown(),
+	}
+	for _, row := range rows {
+		t.ByState[string(row.State)]++
+		t.ArrivalRowsPerSecond = sum(t.ArrivalRowsPerSecond, row.ArrivalRowsPerSecond)
+		t.ProcessedRowsPerSecond = sum(t.ProcessedRowsPerSecond, row.ProcessedRowsPerSecond)
+	}
+	t.ArrivalRowsPerSecond = num(float64(t.ArrivalRowsPerSecond))
+	t.ProcessedRowsPerSecond = num(float64(t.ProcessedRowsPerSecond))
+	return t
+}
+
+// sum adds up what is known; it is unknown when nothing is.
+func sum(a, b number) number {
+	if !isKnown(a) {
+		return b
+	}
+	return a + known(b)
 }
 
 // known is n, or 0 where only a sum needs it.
@@ -121,18 +146,28 @@ func known(n number) number {
 }
 
 func newFleetRow(q *monitor.Query, now time.Time) *fleetRow {
+	return &fleetRow{newFigures(q, now), newPast(q, now)}
+}
+
+func newFigures(q *monitor.Query, now time.Time) rowFigures {
 	snapshot, a := q.Snapshot(), q.Health()
-	row := &fleetRow{
+	row := rowFigures{
 		ID: snapshot.ID, RunID: snapshot.RunID, Name: nameOf(&snapshot), Application: snapshot.Application,
 		Tags: snapshot.Tags, Engine: snapshot.Engine, State: a.State, SinceAtMs: instant(a.Since),
-		HealthScore: number(a.Score), Reason: a.Reason,
+		HealthScore: num(math.Round(10*a.Score) / 10), Reason: a.Reason,
 		FreshnessP95Ms: milliseconds(a.DeliveryP95), FreshnessSloMs: unknown(),
-		BacklogMs: milliseconds(a.BacklogSeconds), BacklogRows: number(a.Backlog.Rows),
+		BacklogMs: milliseconds(a.BacklogSeconds), BacklogRows: num(a.Backlog.Rows),
 		EtaLowMs: unknown(), EtaHighMs: unknown(), ShortPercent: unknown(),
-		ArrivalRowsPerSecond: number(a.ArrivalRowsPerSecond), ProcessedRowsPerSecond: number(a.ProcessedPerSecond),
+		ArrivalRowsPerSecond: num(a.ArrivalRowsPerSecond), ProcessedRowsPerSecond: num(a.ProcessedPerSecond),
 		BatchMs: milliseconds(a.BatchSeconds), TriggerMs: milliseconds(snapshot.Health.TriggerEvery.Seconds()),
-		BusyRatio: number(a.Busy), HeadroomRatio: number(a.Headroom), StateBytes: number(a.StateBytes),
-		StateGrowthBytesPerHour: number(a.StatePerHour), LastCommitAtMs: instant(a.LastCommit),
+		BusyRatio: num(a.Busy), HeadroomRatio: num(a.Headroom), StateBytes: num(a.StateBytes),
+		StateGrowthBytesPerHour: num(a.StatePerHour), LastCommitAtMs: instant(a.LastCommit),
+	}
+	if a.State == health.Failed || a.State == health.Stopped {
+		row.rest()
+	}
+	if row.Reason == "" && snapshot.EndReason != "" {
+		row.Reason = "Stopped because " + snapshot.EndReason
 	}
 	if row.Tags == nil {
 		row.Tags = []string{}
@@ -147,10 +182,19 @@ func newFleetRow(q *monitor.Query, now time.Time) *fleetRow {
 	case a.State == health.CatchingUp || health.Known(a.CatchUpLow) && a.Growth < 0:
 		row.EtaLowMs, row.EtaHighMs = milliseconds(a.CatchUpLow), milliseconds(a.CatchUpHigh)
 	case a.State == health.Behind || a.State == health.Breach && a.Growth > 0:
-		row.ShortPercent = number(math.Round(100 * a.Growth))
+		row.ShortPercent = num(math.Round(100 * a.Growth))
 	}
-	row.past(q, now)
 	return row
+}
+
+// rest leaves out what holds only while a query runs: its last figures are no news.
+func (r *rowFigures) rest() {
+	for _, n := range []*number{
+		&r.FreshnessP95Ms, &r.BacklogMs, &r.BacklogRows, &r.EtaLowMs, &r.EtaHighMs, &r.ShortPercent,
+		&r.ArrivalRowsPerSecond, &r.ProcessedRowsPerSecond, &r.BusyRatio, &r.HeadroomRatio,
+	} {
+		*n = unknown()
+	}
 }
 
 // nameOf is a query's name; one without is called by the beginning of its id.
@@ -161,10 +205,9 @@ func nameOf(s *monitor.Snapshot) string {
 	return "query " + s.ID[:min(8, len(s.ID))]
 }
 
-// past fills in the small charts.
-func (r *fleetRow) past(q *monitor.Query, now time.Time) {
+func newPast(q *monitor.Query, now time.Time) rowPast {
 	strip, failed := q.Strip(now)
-	r.RestartsLastDay = failed
+	r := rowPast{RestartsLastDay: failed}
 	text := make([]byte, len(strip))
 	for i, s := range strip {
 		text[i] = '.'
@@ -179,8 +222,9 @@ func (r *fleetRow) past(q *monitor.Query, now time.Time) {
 	}
 	chart := q.Chart(now.Add(-sparkCells*sparkStep), now, sparkStep)
 	for i, v := range chart.Rows[:min(len(chart.Rows), sparkCells)] {
-		r.FreshnessSparkMs[i] = number(v[health.FreshnessP95Ms])
-		r.ArrivalSparkRowsPerSecond[i] = number(v[health.ArrivalRowsPerSecond])
-		r.ProcessedSparkRowsPerSecond[i] = number(v[health.ProcessedRowsPerSecond])
+		r.FreshnessSparkMs[i] = num(float64(v[health.FreshnessP95Ms]))
+		r.ArrivalSparkRowsPerSecond[i] = num(float64(v[health.ArrivalRowsPerSecond]))
+		r.ProcessedSparkRowsPerSecond[i] = num(float64(v[health.ProcessedRowsPerSecond]))
 	}
+	return r
 }

@@ -8,28 +8,38 @@ import (
 	"time"
 )
 
-// number is a JSON number with at most four significant digits; what is not known
-// is null, never 0.
+// number is a JSON number; what is not known is null, never 0. num makes them, so that
+// pages and their script see the same digits.
 type number float64
+
+// num is a number of at most four significant digits.
+func num(x float64) number {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return unknown()
+	case math.Abs(x) >= 1e4 || x == math.Trunc(x):
+		return number(math.Round(x))
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
+	if err != nil { // it was written a moment ago
+		panic(err)
+	}
+	return number(rounded)
+}
 
 // MarshalJSON writes the number or null.
 func (n number) MarshalJSON() ([]byte, error) {
-	x := float64(n)
-	if math.IsNaN(x) || math.IsInf(x, 0) {
+	if !isKnown(n) {
 		return []byte("null"), nil
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
-	if err != nil {
-		return nil, err
-	}
-	if math.Abs(x) >= 1e4 {
-		rounded = math.Round(x)
-	}
-	return strconv.AppendFloat(nil, rounded, 'f', -1, 64), nil
+	return strconv.AppendFloat(nil, float64(n), 'f', -1, 64), nil
 }
 
+// isKnown tells whether there is a number.
+func isKnown(n number) bool { return n == n }
+
 // milliseconds is a time in seconds as whole milliseconds.
-func milliseconds(seconds float64) number { return number(math.Round(seconds * 1000)) }
+func milliseconds(seconds float64) number { return num(math.Round(seconds * 1000)) }
 
 // instant is a Unix time in milliseconds, null for the zero time.
 type instant time.Time
@@ -56,12 +66,15 @@ func (s optional) MarshalJSON() ([]byte, error) {
 func unknown() number { return number(math.NaN()) }
 
 // answer writes a body as JSON.
-func answer(w http.ResponseWriter, body any) {
-	data, err := json.Marshal(body)
-	if err != nil { // nothing here can fail to be written
+func answer(w http.ResponseWriter, body any) { writeJSON(w, mustJSON(body)) }
+
+// mustJSON is for what cannot fail to be written.
+func mustJSON(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
 		panic(err)
 	}
-	writeJSON(w, data)
+	return text
 }
 
 // apiError is the body of an answer that is no answer.
@@ -70,12 +83,8 @@ type apiError struct {
 }
 
 func refuse(w http.ResponseWriter, code int, why string) {
-	data, err := json.Marshal(apiError{why})
-	if err != nil {
-		panic(err)
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	w.Write(data)
+	w.Write(mustJSON(apiError{why}))
 }

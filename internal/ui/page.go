@@ -1,8 +1,7 @@
 package ui
 
 import (
-	"fmt"
-	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -10,135 +9,134 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 )
 
-// page is what page.qtpl shows.
+// themeCookie holds light or dark, so that the first paint is right.
+const themeCookie = "weir-theme"
+
+// modules are the parts of the page's script, named so that they load at once.
+var modules = [...]string{"words.js", "fleet.js", "query.js", "charts.js", "live.js"}
+
+// page is what every page has.
 type page struct {
-	Version string
-	Remote  string
-	Verdict string
-	AsOf    string
-	Rows    []row
+	name   string // of the kind of page, which the script goes by
+	title  string
+	id     string // of its query, "" on others
+	theme  string // light or dark, "" as the system says
+	remote string
+	charts bool
+	now    instant
 }
 
-// row is one query in words and figures; "–" stands for what is not known.
-type row struct {
-	ID, Name, State, Word string
-	Sources, Sink         string
-	Arriving, Processed   string
-	Batch, Took, Since    string
-	Error                 string
-	Reason                string // of a stop that was not asked for
+// navItem is a link at the top, with its key.
+type navItem struct {
+	href, key, word, means string
+	current                bool
 }
 
-var words = map[monitor.State]string{
-	monitor.Initializing: "Starting",
-	monitor.Active:       "Running",
-	monitor.Stopped:      "Stopped",
-	monitor.Failed:       "Failed",
-}
-
-func newPage(o Options, queries []monitor.Snapshot) *page {
-	now := o.Now()
-	p := &page{Version: o.Version, Remote: o.Remote, AsOf: now.UTC().Format("2006-01-02 15:04:05 UTC")}
-	running, failed := 0, 0
-	for i := range queries {
-		q := &queries[i]
-		switch q.State {
-		case monitor.Failed:
-			failed++
-		case monitor.Active, monitor.Initializing:
-			running++
-		}
-		p.Rows = append(p.Rows, newRow(now, q))
+func (p *page) nav() []navItem {
+	return []navItem{
+		{"/", "f", "Fleet", "the fleet", p.name == "fleet" || p.name == "query"},
 	}
-	p.Verdict = verdict(running, failed, len(queries))
+}
+
+// column is one of the fleet's table.
+type column struct{ key, class, head, second string }
+
+var columns = [...]column{
+	{"health", "", "State", "since"},
+	{"name", "", "Query", "application"},
+	{"fresh", " num", "Freshness", "p95"},
+	{"backlog", " num", "Backlog", "oldest unread"},
+	{"eta", " num", "Over in", "estimate"},
+	{"arrive", " num", "Arriving", "rows/s"},
+	{"process", " num", "Processed", "rows/s, 30 min"},
+	{"busy", " num", "Busy", "% of capacity"},
+	{"size", " num", "State", "bytes"},
+	{"commit", " num", "Last batch", "ago"},
+	{"strip", "", "Last 24 h", "worst per ½ h"},
+	{"why", "", "Why", ""},
+}
+
+// lacking names the columns that no query has a value for: they are left out.
+func lacking(rows []*fleetRow) string {
+	fresh, size := false, false
+	for _, q := range rows {
+		fresh = fresh || isKnown(q.FreshnessP95Ms) || len(sorted(q.FreshnessSparkMs[:]...)) > 0
+		size = size || isKnown(q.StateBytes)
+	}
+	var classes []string
+	if !fresh {
+		classes = append(classes, "hide-fresh")
+	}
+	if !size {
+		classes = append(classes, "hide-size")
+	}
+	return strings.Join(classes, " ")
+}
+
+func (s *server) newPage(r *http.Request, name, title string) *page {
+	p := &page{name: name, title: title + " · weir", remote: s.options.Remote, now: instant(s.options.Now())}
+	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+		p.theme = c.Value
+	}
 	return p
 }
 
-// verdict is the page's first sentence.
-func verdict(running, failed, all int) string {
-	switch {
-	case all == 0:
-		return "No query has been started yet."
-	case failed > 0:
-		return fmt.Sprintf("%s failed, %d running.", plural(failed, "query", "queries"), running)
-	case running == 0:
-		return "No query is running."
-	default:
-		return plural(running, "query is", "queries are") + " running."
-	}
+// begin writes what stands before every page.
+func begin(w http.ResponseWriter, code int) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
 }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
+func (s *server) showFleet(w http.ResponseWriter, r *http.Request) {
+	p := s.newPage(r, "fleet", "")
+	now := time.Time(p.now)
+	f := s.newFleet(now)
+	p.title = strings.TrimSuffix(verdictOf(f.Queries), ".") + p.title
+	var one *queryPage
+	if len(f.Queries) == 1 {
+		if q := s.registry.Find(f.Queries[0].ID); q != nil {
+			p.charts = true
+			one = newQueryPage(q, now)
+		}
 	}
-	return strconv.Itoa(n) + " " + many
+	begin(w, http.StatusOK)
+	writefleetPage(w, p, f, one)
 }
 
-func newRow(now time.Time, q *monitor.Snapshot) row {
-	r := row{
-		ID: q.ID, Name: q.Name, State: string(q.State), Word: words[q.State],
-		Sources: strings.Join(q.Sources, ", "), Sink: q.Sink,
-		Arriving: "–", Processed: "–", Batch: "–", Took: "–",
+func newQueryPage(q *monitor.Query, now time.Time) *queryPage {
+	p := &queryPage{
+		detail: newDetail(q, now), batches: newBatches(q),
+		series: newSeries(q, now.Add(-time.Hour), now, seriesStep),
 	}
-	if r.Name == "" {
-		r.Name = "unnamed"
+	if last := q.Last(); last != nil {
+		p.progress = string(last.AppendJSON(nil))
 	}
-	since := q.StartedAt
-	if !q.EndedAt.IsZero() {
-		since = q.EndedAt
-	}
-	r.Since = duration(now.Sub(since))
-	if b := q.LastBatch; b != nil {
-		r.Batch = strconv.FormatInt(b.BatchID, 10)
-		r.Arriving, r.Processed = rate(b.InputRowsPerSecond()), rate(b.ProcessedRowsPerSecond())
-		r.Took = duration(time.Duration(b.BatchDurationMs) * time.Millisecond)
-	}
-	if q.Failure != nil {
-		r.Error = q.Failure.Message
-	} else {
-		r.Reason = q.EndReason
-	}
-	return r
+	return p
 }
 
-// rate is rows a second with at most three significant digits.
-func rate(x float64) string {
-	switch {
-	case math.IsNaN(x) || math.IsInf(x, 0):
-		return "–"
-	case x >= 1e6:
-		return significant(x/1e6) + " M"
-	case x >= 1e4:
-		return significant(x/1e3) + " k"
-	default:
-		return significant(x)
+func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	p := s.newPage(r, "query", "")
+	q := s.registry.Find(id)
+	if q == nil {
+		p.name, p.title = "missing", "No such query"+p.title
+		begin(w, http.StatusNotFound)
+		writemissingPage(w, p, id)
+		return
 	}
+	body := newQueryPage(q, time.Time(p.now))
+	p.charts, p.id = true, body.detail.ID
+	p.title = body.detail.Name + ": " + strings.ToLower(looks[body.detail.State].word) + p.title
+	begin(w, http.StatusOK)
+	writedetailPage(w, p, body)
 }
 
-func significant(x float64) string {
-	switch {
-	case x >= 100:
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	case x >= 10:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	default:
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	}
-}
+// unixMs is the text of the instant for the script.
+func (t instant) unixMs() string { return strconv.FormatInt(time.Time(t).UnixMilli(), 10) }
 
-// duration is a length of time in its largest fitting unit.
-func duration(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
-	case d < time.Minute:
-		return significant(d.Seconds()) + " s"
-	case d < time.Hour:
-		return significant(d.Minutes()) + " min"
-	case d < 48*time.Hour:
-		return significant(d.Hours()) + " h"
-	default:
-		return significant(d.Hours()/24) + " d"
-	}
+// plus is so many seconds later.
+func (t instant) plus(seconds int) instant {
+	return instant(time.Time(t).Add(time.Duration(seconds) * time.Second))
 }

@@ -21,6 +21,9 @@ type seriesJSON struct {
 	Downtime    []downtime          `json:"downtime"`
 }
 
+// seriesStep is the finest step there is.
+const seriesStep = health.FineStep
+
 type downtime struct {
 	FromAtMs instant `json:"fromAtMs"`
 	ToAtMs   instant `json:"toAtMs"`
@@ -42,7 +45,7 @@ func (s *server) series(w http.ResponseWriter, r *http.Request) {
 	from, ok2 := instantOf(values.Get("from"), to.Add(-time.Hour))
 	step, err := strconv.Atoi(values.Get("step"))
 	if values.Get("step") == "" {
-		step, err = int(health.FineStep.Seconds()), nil
+		step, err = int(seriesStep.Seconds()), nil
 	}
 	if !ok1 || !ok2 || err != nil || step < 1 || step > 86400 || !from.Before(to) {
 		refuse(w, http.StatusBadRequest,
@@ -73,7 +76,7 @@ func newSeries(q *monitor.Query, from, to time.Time, step time.Duration) *series
 	for col := range health.ColumnCount {
 		values := make([]number, len(c.Rows))
 		for i := range c.Rows {
-			values[i] = number(c.Rows[i][col])
+			values[i] = num(float64(c.Rows[i][col]))
 		}
 		out.Columns[col.String()] = values
 	}

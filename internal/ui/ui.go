@@ -2,10 +2,10 @@ package ui
 
 import (
 	"crypto/subtle"
-	"embed"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-dev/weir/internal/monitor"
@@ -33,26 +33,28 @@ type Options struct {
 	Application string
 }
 
-//go:embed assets
-var assets embed.FS
-
 type server struct {
 	registry *monitor.Registry
 	options  Options
+	changes  changes
+	streams  atomic.Int64 // how many are open
 }
 
 // New is the handler of the HTTP port.
 func New(registry *monitor.Registry, o Options) http.Handler {
 	s := &server{registry: registry, options: o}
+	s.changes.server = s
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.showPage)
-	mux.Handle("GET /assets/", http.FileServerFS(assets))
+	mux.HandleFunc("GET /{$}", s.showFleet)
+	mux.HandleFunc("GET /queries/{id}", s.showQuery)
+	mux.Handle("GET /assets/{name...}", &assets{read: map[string]*asset{}})
 	mux.HandleFunc("GET /api/v1/queries", s.queries)
 	mux.HandleFunc("GET /api/v1/queries/{id}", s.query)
 	mux.HandleFunc("GET /api/v1/queries/{id}/progress", s.progress)
 	mux.HandleFunc("GET /api/v1/queries/{id}/batches", s.batches)
 	mux.HandleFunc("GET /api/v1/fleet", s.fleet)
 	mux.HandleFunc("GET /api/v1/series", s.series)
+	mux.HandleFunc("GET /api/v1/stream", s.stream)
 	mux.HandleFunc("GET /api/v1/build", s.build)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	s.addSpark(mux)
@@ -118,15 +120,6 @@ func (s *server) ownHost(hostPort string) bool {
 	return false
 }
 
-func (s *server) snapshots() []monitor.Snapshot {
-	queries := s.registry.Queries()
-	out := make([]monitor.Snapshot, len(queries))
-	for i, q := range queries {
-		out[i] = q.Snapshot()
-	}
-	return out
-}
-
 // queryList is the answer to GET /api/v1/queries, in the order of their starts.
 type queryList struct {
 	NowAtMs instant   `json:"nowAtMs"`
@@ -174,10 +167,4 @@ func writeJSON(w http.ResponseWriter, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Write(body)
-}
-
-func (s *server) showPage(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	writequeriesPage(w, newPage(s.options, s.snapshots()))
 }

@@ -1,0 +1,359 @@
+// Walks through the pages in chromium. Called with a JSON object of addresses by fleet; prints a line of JSON for each
+// check: { name, problems, notes }. Screenshots go to the directory WEIR_SHOTS, if it is set.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { gzipSync } from 'node:zlib';
+import { chromium } from 'playwright-core';
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const { urls, executable, only } = JSON.parse(process.argv[2]);
+const shots = process.env.WEIR_SHOTS;
+if (shots) mkdirSync(shots, { recursive: true });
+
+const browser = await chromium.launch({
+  executablePath: executable,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+    '--disable-component-update', '--disable-sync'],
+});
+
+// ---- what checks are made of ----
+let problems, notes;
+const must = (holds, text) => { if (!holds) problems.push(text); };
+const same = (what, got, want) => must(Object.is(got, want), `${what} is ${JSON.stringify(got)}, want ${JSON.stringify(want)}`);
+const note = text => notes.push(text);
+
+async function check(name, options, body) {
+  if (only && !new RegExp(only).test(name)) return;
+  const start = Date.now();
+  problems = [];
+  notes = [];
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  context.on('page', page => {
+    page.setDefaultTimeout(20000);
+    page.on('console', m => { if (m.type() === 'error' || m.type() === 'warning') problems.push('console: ' + m.text()); });
+    page.on('pageerror', e => problems.push('error: ' + e.stack));
+    page.on('dialog', d => { problems.push('a dialog: ' + d.message()); d.dismiss(); });
+  });
+  try {
+    await body(await context.newPage(), context);
+  } catch (e) {
+    problems.push(e.stack);
+  }
+  await context.close();
+  note(`${((Date.now() - start) / 1000).toFixed(1)} s`);
+  console.log(JSON.stringify({ name, problems, notes }));
+}
+
+const ready = page => page.waitForSelector('#live.on');
+async function open(page, url) {
+  await page.goto(url);
+  await ready(page);
+}
+const queryOf = async (page, name) => new URL(await page.getAttribute(`#rows a:text-is("${name}")`, 'href'), page.url()).href;
+const text = (page, selector) => page.$eval(selector, e => e.textContent);
+const seconds = n => new Promise(done => setTimeout(done, n * 1000));
+const noSideways = async page => {
+  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth ? '' :
+    [...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth)
+      .slice(0, 5).map(e => `${e.nodeName} ${e.className} ${e.id}`).join(', ') || 'nothing in main');
+  must(!wide, `the page is wider than its window of ${await page.evaluate(() => innerWidth)} px: ${wide}`);
+};
+
+// ---- every page, both widths, both themes ----
+const pages = {
+  'fleet-none': async () => urls.none,
+  'fleet-one': async () => urls.one,
+  'fleet-all': async () => urls.all,
+  'fleet-500': async () => urls.many,
+  'query-behind': page => queryOf(page, 'orders_enriched'),
+  'query-failed': page => queryOf(page, 'cdc_customers'),
+  'query-stalled': page => queryOf(page, 'shipments_join'),
+  'query-idle': page => queryOf(page, 'refunds_audit'),
+  'query-foreign': page => queryOf(page, 'page_views_1m'),
+  ...Object.fromEntries((urls.extra ?? []).map(path => [path.slice(1), async () => urls.all + path])),
+};
+for (const [name, find] of Object.entries(pages)) {
+  await check(name, {}, async page => {
+    if (name.startsWith('query')) await page.goto(urls.all);
+    await open(page, await find(page));
+    if (await page.$('#charts:not(:has(.empty))')) await page.waitForSelector('.plot canvas');
+    await page.evaluate(axe);
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: width > 1000 ? 900 : 844 });
+      for (const colorScheme of ['light', 'dark']) {
+        await page.emulateMedia({ colorScheme });
+        const found = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }));
+        for (const v of found.violations) {
+          const nodes = v.nodes.slice(0, 3).map(n => n.html.slice(0, 160));
+          problems.push(`${width} ${colorScheme}: axe: ${v.id}: ${v.help}: ${nodes.join(' | ')}`);
+        }
+        if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png` });
+      }
+      await noSideways(page);
+    }
+    await page.setViewportSize({ width: 360, height: 700 });
+    await noSideways(page);
+  });
+}
+
+// ---- the keyboard ----
+await check('keys of the fleet', {}, async page => {
+  await open(page, urls.all);
+  await page.keyboard.press('/');
+  same('what / focuses', await page.evaluate(() => document.activeElement.id), 'q');
+  await page.keyboard.type('orders_');
+  same('rows that are found', await page.$$eval('#rows tr', r => r.length), 2);
+  same('the count', await text(page, '#count'), '2 of 12');
+  await page.keyboard.press('Escape');
+  same('rows after Esc', await page.$$eval('#rows tr', r => r.length), 12);
+  for (const key of ['j', 'j', 'j', 'k']) await page.keyboard.press(key);
+  same('the row that j and k lead to', await text(page, '#rows tr.at .c-name a'), 'shipments_join');
+  await seconds(2.5);
+  same('the focus after two seconds of news', await page.evaluate(() => document.activeElement.textContent), 'shipments_join');
+  await page.keyboard.press('?');
+  must(await page.$eval('#help', d => d.open), '? does not open the help');
+  await page.keyboard.press('Escape');
+  must(!await page.$eval('#help', d => d.open), 'Esc does not close the help');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/queries/*');
+  same('the query that Enter opens', await text(page, 'h1'), 'shipments_join');
+  await ready(page);
+  await page.keyboard.press('f');
+  await page.waitForSelector('#fleet');
+});
+
+await check('keys of charts', {}, async page => {
+  await page.goto(urls.all);
+  await open(page, await queryOf(page, 'orders_enriched'));
+  await page.waitForSelector('.plot canvas');
+  await page.focus('#c-backlog .plot');
+  await page.keyboard.press('ArrowLeft');
+  must(/ago$/.test(await text(page, '#cursor')), `the cursor's time: ${await text(page, '#cursor')}`);
+  const value = await text(page, '#c-rates [data-v="0"]');
+  await page.keyboard.press('Shift+ArrowLeft');
+  await page.keyboard.press('Shift+ArrowLeft');
+  must(value !== await text(page, '#c-rates [data-v="0"]'), 'the values of other charts do not follow the cursor');
+  await page.keyboard.press('+');
+  must(await page.isVisible('#zoomout'), '+ does not zoom');
+  await page.keyboard.press('0');
+  must(!await page.isVisible('#zoomout'), '0 does not zoom out');
+  await page.keyboard.press('Escape');
+  must(/UTC$/.test(await text(page, '#cursor')), 'Esc does not hide the cursor');
+  must((await page.getAttribute('#c-backlog .plot', 'aria-label')).includes('at the end, between'), 'a chart has no sentence');
+  await page.click('#c-backlog .tbl');
+  must(await page.$$eval('#c-backlog .ctable tbody tr', r => r.length) > 10, 'the table of a chart has no rows');
+  await page.click('.range [data-r="day"]');
+  same('the range in the address', new URL(page.url()).search, '?range=day');
+  await page.reload();
+  await page.waitForSelector('.plot canvas');
+  same('the range after a reload', await page.getAttribute('[data-r="day"]', 'aria-pressed'), 'true');
+});
+
+// ---- the fleet ----
+await check('the view is in the address', {}, async page => {
+  await open(page, urls.all);
+  await page.click('.chip[data-s="behind"]');
+  await page.click('.chip[data-s="failed"]');
+  await page.click('th[data-k="name"] button');
+  await page.selectOption('#groupby select', 'app');
+  await page.click('#cols summary');
+  await page.uncheck('#cols-list [value="strip"]');
+  const search = new URL(page.url()).search;
+  same('the address', decodeURIComponent(search), '?state=behind,failed&sort=name&dir=1&group=app&hide=strip');
+  const rows = () => page.$$eval('#rows tr', r => r.map(x => x.querySelector('a, th').textContent));
+  const want = JSON.stringify(['platform 1 query · 1 needs attention', 'cdc_customers', 'shop 1 query · 1 needs attention',
+    'orders_enriched']);
+  same('the rows', JSON.stringify(await rows()), want);
+  await page.reload();
+  await ready(page);
+  same('the rows after a reload', JSON.stringify(await rows()), want);
+  must(!await page.isVisible('td.c-strip'), 'the hidden column is there');
+  same('the sorted column', await page.getAttribute('th[data-k="name"]', 'aria-sort'), 'ascending');
+  await page.fill('#q', 'nothing like it');
+  must(await page.isVisible('#nomatch'), 'nobody says that nothing matches');
+  await page.click('#nomatch button');
+  same('rows after clearing', await page.$$eval('#rows tr:not(.group)', r => r.length), 12);
+});
+
+await check('five hundred queries', {}, async page => {
+  await open(page, urls.many);
+  await page.waitForFunction(() => document.querySelectorAll('#rows tr').length < 120);
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+  const done = await page.evaluate(() => performance.getEntriesByType('navigation')[0].responseEnd);
+  note(`500 queries: first paint after ${paint.toFixed(0)} ms, the page had come after ${done.toFixed(0)} ms`);
+  const height = await page.evaluate(() => document.querySelector('#rows').getBoundingClientRect().height);
+  must(Math.abs(height - 500 * 30) < 2, `the rows are ${height} px high, want 15000`);
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.waitForFunction(() => document.querySelector('#rows tr:last-child')?.getAttribute('aria-rowindex') === '501');
+  must(await page.$$eval('#rows tr', r => r.length) < 120, 'too many rows are in the document');
+  await page.evaluate(() => scrollTo(0, 0));
+  for (let i = 0; i < 60; i++) await page.keyboard.press('j');
+  same('the row that j leads to', await page.getAttribute('#rows tr.at', 'aria-rowindex'), '61');
+  must(await page.evaluate(() => {
+    const at = document.querySelector('#rows tr.at').getBoundingClientRect();
+    return at.top > 0 && at.bottom < innerHeight;
+  }), 'the row that j leads to is out of sight');
+  await page.fill('#q', 'query_4');
+  same('rows that are found', await page.$$eval('#rows tr', r => r.length), 100);
+});
+
+await check('rows keep their places under the pointer', {}, async page => {
+  await open(page, urls.all);
+  await page.click('th[data-k="backlog"] button');
+  const order = () => page.$$eval('#rows tr', r => r.map(x => x.dataset.id).join());
+  await page.hover('#rows tr:nth-child(4)');
+  const before = await order();
+  await seconds(7);
+  same('the order after seven seconds', await order(), before);
+});
+
+// ---- live ----
+await check('states that change are said, and nothing else', {}, async page => {
+  await open(page, urls.changing);
+  const before = await text(page, '#asof');
+  await page.waitForFunction(t => document.querySelector('#asof').textContent !== t, before);
+  const live = await page.$$eval('[aria-live]:not([aria-live=off])', e => e.map(x => x.id).join());
+  same('what is read aloud', live, 'said');
+  await page.waitForFunction(() => document.querySelector('#said').textContent);
+  same('what is said', await text(page, '#said'), 'soon_to_fail: Failed.');
+  must(/needs? attention/.test(await text(page, 'h1')), 'the verdict does not follow');
+  await page.waitForSelector('.chip[data-s="failed"]');
+});
+
+await check('the dot tells that the server is away', {}, async page => {
+  page.removeAllListeners('console'); // the browser writes that it cannot connect
+  await open(page, urls.leaving);
+  await page.waitForSelector('#live.late');
+  must((await text(page, '#live')).startsWith('Not live, as of'), await text(page, '#live'));
+  await page.waitForSelector('#live.on');
+});
+
+await check('one stream for all tabs', {}, async (first, context) => {
+  const count = page => {
+    page.streams = 0;
+    page.on('request', r => { if (r.url().includes('/api/v1/stream')) page.streams++; });
+  };
+  count(first);
+  await open(first, urls.all);
+  const second = await context.newPage();
+  count(second);
+  await open(second, await queryOf(first, 'payments_dedup'));
+  const third = await context.newPage();
+  count(third);
+  await open(third, urls.all);
+  same('streams of the second tab', second.streams, 0);
+  same('streams of the third tab', third.streams, 0);
+  for (const page of [first, second, third]) {
+    const before = await text(page, '#asof');
+    await page.waitForFunction(t => document.querySelector('#asof').textContent !== t, before);
+  }
+  await first.close(); // another one takes over
+  for (const page of [second, third]) {
+    const before = await text(page, '#asof');
+    await page.waitForFunction(t => document.querySelector('#asof').textContent !== t, before);
+  }
+  same('streams after the first tab is gone', Math.sign(second.streams) + Math.sign(third.streams), 1);
+});
+
+await check('a hidden tab rests', {}, async page => {
+  await open(page, urls.all);
+  const hide = hidden => page.evaluate(h => {
+    Object.defineProperty(document, 'hidden', { value: h, configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  }, hidden);
+  await hide(true);
+  await seconds(1);
+  const before = await text(page, '#asof');
+  await seconds(2.5);
+  same('the time of a hidden tab', await text(page, '#asof'), before);
+  await hide(false);
+  await page.waitForFunction(t => document.querySelector('#asof').textContent !== t, before);
+});
+
+await check('what was opened stays open', {}, async page => {
+  await page.goto(urls.all);
+  await open(page, await queryOf(page, 'geo_pings'));
+  await page.click('details.more summary');
+  const batch = await text(page, '#batches td');
+  await page.waitForFunction(t => document.querySelector('#batches td').textContent !== t, batch);
+  must(await page.$eval('details.more', d => d.open), 'the list of batches closed itself');
+});
+
+// ---- theme, first paint, size ----
+await check('the theme is kept', { colorScheme: 'light' }, async (page, context) => {
+  await open(page, urls.all);
+  const colour = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await colour();
+  await page.keyboard.press('t');
+  const dark = await colour();
+  must(light !== dark, 't does not change colours');
+  const html = await (await context.request.get(urls.all)).text();
+  must(html.includes('data-theme="dark"'), 'the server does not know the theme');
+  await page.reload();
+  same('the colour after a reload', await colour(), dark);
+});
+
+await check('nothing jumps', {}, async page => {
+  await page.addInitScript(() => {
+    globalThis.shift = 0;
+    new PerformanceObserver(list => { for (const e of list.getEntries()) globalThis.shift += e.value; })
+      .observe({ type: 'layout-shift', buffered: true });
+  });
+  await open(page, urls.all);
+  const behind = await queryOf(page, 'orders_enriched');
+  for (const url of [urls.all, behind, urls.one]) {
+    await open(page, url);
+    await seconds(2.5);
+    const shift = await page.evaluate(() => globalThis.shift);
+    must(shift < 0.02, `${url}: things moved by ${shift}`);
+    note(`${new URL(url).pathname}: layout shift ${shift.toFixed(4)}`);
+  }
+});
+
+await check('pages are small', {}, async page => {
+  await open(page, urls.all + '/queries/00000000-0000-4000-8000-00000000abcd');
+  await page.waitForSelector('.plot canvas');
+  const files = await page.evaluate(() => performance.getEntriesByType('resource')
+    .filter(e => e.name.includes('/assets/')).map(e => [e.name, e.encodedBodySize]));
+  const html = gzipSync(await page.evaluate(() => fetch(location.href).then(r => r.text()))).length;
+  const sum = [...new Map(files).values()].reduce((a, b) => a + b, html);
+  must(sum < 100e3, `a query's page has ${sum} bytes`);
+  note(`a query's page has ${(sum / 1000).toFixed(1)} kB compressed`);
+});
+
+// ---- without script, and with hostile texts ----
+await check('without script', { javaScriptEnabled: false }, async page => {
+  await page.goto(urls.all);
+  same('rows', await page.locator('#rows tr').count(), 12);
+  must(!await page.locator('#tools').isVisible(), 'tools that do nothing are there');
+  must((await page.locator('#live').textContent()).startsWith('As of'), 'the page says that it is live');
+  await noSidewaysWithout(page);
+  await page.locator('#rows a').first().click();
+  must(await page.locator('.nojs table').isVisible(), 'no table stands for the charts');
+  must(!await page.locator('.charts').isVisible(), 'empty charts are there');
+  must(await page.locator('section.error').isVisible(), 'the error is not there');
+  await noSidewaysWithout(page);
+});
+async function noSidewaysWithout(page) {
+  const box = await page.locator('body').boundingBox();
+  must(box.width <= 1440, `the page is ${box.width} px wide`);
+}
+
+await check('hostile texts do nothing', {}, async page => {
+  await open(page, urls.hostile);
+  const allowed = await page.evaluate(() => !document.querySelector('img, iframe, object, embed, svg[onload], [onerror]'));
+  must(allowed, 'a text became an element');
+  const names = await page.$$eval('#rows .c-name a', a => a.map(x => [x.textContent, x.href]));
+  must(names.length >= 20, `${names.length} queries`);
+  for (const [name, href] of names) {
+    await open(page, href);
+    same('the name', (await text(page, 'h1')).trim(), name.trim());
+    must(await page.evaluate(() => !document.querySelector('main img, main iframe, main script, [onerror], [onload]')),
+      `${name} became an element`);
+  }
+  same('what scripts of texts left', await page.evaluate(() => typeof globalThis.pwned), 'undefined');
+});
+
+await browser.close();

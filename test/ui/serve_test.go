@@ -1,0 +1,110 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weir-dev/weir/internal/ui"
+)
+
+var (
+	serve = flag.String("serve", "", "serve simulated queries at `HOST:PORT` until interrupted")
+	fleet = flag.Int("fleet", 12, "how many queries to serve")
+)
+
+// TestServe serves pages to look at; it is no test.
+func TestServe(t *testing.T) {
+	if *serve == "" {
+		t.Skip("for looking at pages; -serve HOST:PORT asks for it")
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	l, err := net.Listen("tcp", *serve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("serving at", l.Addr())
+	serveOn(ctx, t, l, many(*fleet))
+	<-ctx.Done()
+}
+
+// A stage is a simulated server.
+type stage struct {
+	cast *cast
+	mu   sync.Mutex
+	away time.Duration // so long after the first request it is away for as long; 0: never
+	seen time.Time     // the first request
+}
+
+// serveOn serves stories that go on, until ctx ends. What is to happen while somebody
+// looks happens so long after the first request.
+func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *stage {
+	t.Helper()
+	step := 2 * time.Second
+	if len(list) > 50 {
+		step = 10 * time.Second
+	}
+	s := &stage{cast: rehearse(list, time.Now(), 26*time.Minute, step)}
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case now := <-tick.C:
+				s.cast.follow(now)
+			}
+		}
+	}()
+	pages := ui.New(s.cast.registry, ui.Options{Version: "test", Remote: "sc://localhost:15002", Now: time.Now})
+	server := &http.Server{
+		Handler:     s.watched(pages),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	go func() {
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-done
+		server.Close()
+	})
+	return s
+}
+
+// watched notes the first request, and cuts connections while the server is away.
+func (s *stage) watched(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		if s.seen.IsZero() {
+			s.seen = time.Now()
+			s.cast.open(s.seen)
+		}
+		leaves, returns := s.seen.Add(s.away), s.seen.Add(2*s.away)
+		s.mu.Unlock()
+		if s.away == 0 || time.Now().After(returns) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if time.Now().After(leaves) {
+			panic(http.ErrAbortHandler)
+		}
+		ctx, stop := context.WithDeadline(r.Context(), leaves)
+		defer stop()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
