@@ -16,6 +16,8 @@ const (
 	gaugeLimit = 2 * time.Second
 	// gaugeShare is how much of the time asking sources may take.
 	gaugeShare = 0.02
+	// gaugeRetry is when a source that did not answer is asked again.
+	gaugeRetry = 5 * time.Second
 	// gaugeRarest is how seldom a source is asked at most.
 	gaugeRarest = time.Minute
 )
@@ -109,11 +111,13 @@ func (g *gauges) ask() *health.Reading {
 		}
 		reading.Sources = append(reading.Sources, source)
 	}
-	took := time.Since(began)
-	g.due = began.Add(min(gaugeRarest, time.Duration(float64(took)/gaugeShare)))
-	if reading != nil {
-		reading.At = time.Now()
+	if reading == nil { // an outage may be over soon, however long the answer took
+		g.due = began.Add(gaugeRetry)
+		return nil
 	}
+	reading.At = time.Now()
+	took := reading.At.Sub(began)
+	g.due = began.Add(min(gaugeRarest, time.Duration(float64(took)/gaugeShare)))
 	return reading
 }
 
