@@ -61,6 +61,9 @@ type Format struct {
 	Source func(ctx context.Context, env *Env, s *plan.Scan, log Place) (Source, error)
 	// Sink opens a streaming sink; its errors fail the start.
 	Sink func(ctx context.Context, env *Env, spec SinkSpec) (Sink, error)
+	// SinkMode refuses an output mode that the sink cannot take, before anything
+	// else of a query is looked at; nil when it takes them all or says so later.
+	SinkMode func(mode plan.OutputMode) error
 	// Write stores the rows of a batch query.
 	Write func(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) error
 	// Create makes a table without rows, or gives the table that is there other

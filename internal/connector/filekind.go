@@ -106,7 +106,7 @@ func (k *fileKind) format() *Format {
 		Options:  slices.Concat(readerOptions, writerOptions, k.options),
 		Metadata: []plan.Field{fileMetadata()},
 		Describe: k.describe, Scan: k.scan, Source: k.openSource,
-		Sink: k.openSink, Write: k.write,
+		Sink: k.openSink, SinkMode: k.checkMode, Write: k.write,
 	}
 }
 

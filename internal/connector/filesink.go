@@ -119,15 +119,20 @@ type fileSink struct {
 	log  *compactLog
 }
 
+// checkMode refuses the output modes that change rows.
+func (k *fileKind) checkMode(mode plan.OutputMode) error {
+	if mode == plan.AppendMode {
+		return nil
+	}
+	name := strings.ToLower(mode.String())
+	return plan.AnalysisError("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
+		fmt.Sprintf("%s files can only be appended to; output mode %s is not possible.", k.title, name),
+		"className", k.name, "outputMode", name)
+}
+
 func (k *fileKind) openSink(_ context.Context, env *Env, spec SinkSpec) (Sink, error) {
 	if spec.Path == "" {
 		return nil, plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2047", "The option path is missing.")
-	}
-	if spec.Mode != plan.AppendMode {
-		mode := strings.ToLower(spec.Mode.String())
-		return nil, plan.AnalysisError("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
-			fmt.Sprintf("%s files can only be appended to; output mode %s is not possible.", k.title, mode),
-			"className", k.name, "outputMode", mode)
 	}
 	err := checkPartitions(spec.Schema, spec.Partitions, newPartLook(env), noStreamColumn(spec.Schema))
 	if err != nil {

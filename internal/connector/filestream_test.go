@@ -157,7 +157,10 @@ func TestAFileSinkOnlyAppends(t *testing.T) {
 		{SinkSpec{Schema: idSchema}, "_LEGACY_ERROR_TEMP_2047"},
 		{SinkSpec{Schema: idSchema, Path: "/r/out", Partitions: []string{"nope"}}, "_LEGACY_ERROR_TEMP_1196"},
 	} {
-		_, err := f.Sink(t.Context(), env, c.spec)
+		err := f.SinkMode(c.spec.Mode)
+		if err == nil {
+			_, err = f.Sink(t.Context(), env, c.spec)
+		}
 		var e *plan.Error
 		if !errors.As(err, &e) || e.Condition != c.condition {
 			t.Errorf("%v, want %s", err, c.condition)

@@ -246,6 +246,7 @@ type Write struct {
 	Options    Options
 	Properties map[string]string
 	V2         WriteV2
+	Statement  bool // INSERT OVERWRITE DIRECTORY
 	Condition  Expr // of overwrite(condition)
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -115,12 +116,21 @@ func (s *Session) useSchema(parts []string) error {
 	return nil
 }
 
+// cacheStatement is what the parser calls CACHE TABLE.
+const cacheStatement = "CACHE TABLE"
+
 // noOp is a statement that changes nothing; CACHE TABLE and its opposite are
 // remembered for isCached.
 func noOp(_ context.Context, s *Session, c *plan.NoOp) (*Result, error) {
 	name := ""
 	if len(c.Table) > 0 {
-		if s.findView(c.Table) == nil {
+		view := s.findView(c.Table)
+		if view != nil && c.Statement == cacheStatement {
+			if err := analyze.CheckBatch(view.plan); err != nil {
+				return nil, err
+			}
+		}
+		if view == nil {
 			t, err := s.table(c.Table, c.Statement)
 			if err != nil {
 				return nil, err
@@ -133,7 +143,7 @@ func noOp(_ context.Context, s *Session, c *plan.NoOp) (*Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch c.Statement {
-	case "CACHE TABLE":
+	case cacheStatement:
 		s.marked[name] = true
 	case "UNCACHE TABLE":
 		delete(s.marked, name)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
@@ -21,6 +22,11 @@ func write(ctx context.Context, s *Session, c *plan.Write) (*Result, error) {
 	query, err := sc.analyzer().Resolve(ctx, c.Input)
 	if err != nil {
 		return nil, err
+	}
+	if c.Statement {
+		if err := analyze.CheckBatch(query); err != nil {
+			return nil, err
+		}
 	}
 	if plan.Streaming(query) {
 		method := "`write`"
@@ -60,6 +66,14 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 	f, ok := sc.format(name)
 	if !ok {
 		return nil, noSuchFormat(name)
+	}
+	if c.Statement && (f.Write == nil || len(f.Metadata) == 0) {
+		class := "class " + f.Name
+		if len(f.Aliases) > 0 {
+			class = "class " + f.Aliases[0]
+		}
+		return nil, plan.NewError(plan.ClassSpark, "_LEGACY_ERROR_TEMP_2233",
+			"INSERT OVERWRITE DIRECTORY writes formats of files, and "+f.Name+" is none.", "providingClass", class)
 	}
 	if f.Write == nil {
 		return nil, plan.Unsupported("Writing " + f.Name + " in a batch query")

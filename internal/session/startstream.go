@@ -78,12 +78,22 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	trigger, err := triggerOf(c)
+	trigger, err := sc.triggerOf(c)
 	if err != nil {
 		return nil, err
 	}
 	if err := b.target(ctx, resolved, mode); err != nil {
 		return nil, err
+	}
+	if b.format.SinkMode != nil {
+		if err := b.format.SinkMode(mode); err != nil {
+			return nil, err
+		}
+	}
+	if c.Trigger == plan.RealTime {
+		if err := b.checkRealTime(mode); err != nil {
+			return nil, err
+		}
 	}
 	if err := sc.checkPython(resolved); err != nil {
 		return nil, err
@@ -97,21 +107,20 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	var refuse func() error
+	if c.Trigger == plan.RealTime {
+		refuse = func() error { return realTimeSources(resolved) }
+	}
 	return &stream.Config{
-		Name: c.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
+		Refuse: refuse,
+		Name:   c.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
 		Checkpoint: place, Temporary: temporary, NoResume: b.forgets(mode),
 		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Python: sc.python(), Partitions: sc.partitions(),
 		Pinned: pinned(sc.conf), SessionID: sc.session.id, JobTags: b.tags, Bus: sc.session.bus,
-		Hold: sc.session.bus.Listening(), Explain: explainRunning,
+		Hold: sc.session.bus.Listening(), Explain: func(n plan.Node, extended bool) string {
+			return explainRunning(n, extended, physicalStream{mode, sc.partitions()})
+		},
 	}, nil
-}
-
-func explainRunning(n plan.Node, extended bool) string {
-	mode := plan.ExplainSimple
-	if extended {
-		mode = plan.ExplainExtended
-	}
-	return explained(n, n, mode)
 }
 
 // pinned are the session's values of the settings that offsets/N record.
@@ -138,13 +147,13 @@ func outputMode(text string) (plan.OutputMode, error) {
 		"The output mode "+text+" is none of Append, Complete and Update.", "outputMode", text)
 }
 
-func triggerOf(c *plan.StartStream) (stream.Trigger, error) {
+func (sc *scope) triggerOf(c *plan.StartStream) (stream.Trigger, error) {
 	t := stream.Trigger{Kind: c.Trigger}
 	switch c.Trigger {
 	case plan.Continuous:
 		return t, plan.Unsupported("The trigger continuous")
 	case plan.RealTime:
-		return t, plan.Unsupported("The trigger realTime")
+		return sc.realTime(c.Interval)
 	case plan.AvailableNow, plan.Once:
 		return t, nil
 	}

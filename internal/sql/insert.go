@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"strings"
+
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -15,7 +17,7 @@ func (p *parser) insert(around func(plan.Node) plan.Node) plan.Node {
 		in.Overwrite = true
 		if p.at("DIRECTORY") && p.peek(1).kind == tokString || p.ahead("LOCAL", "DIRECTORY") ||
 			p.ahead("DIRECTORY", "USING") {
-			return p.refuseRest(start, "INSERT OVERWRITE DIRECTORY")
+			return p.insertDirectory(start, around)
 		}
 	case p.accept("INTO"):
 	default:
@@ -52,6 +54,33 @@ func (p *parser) insert(around func(plan.Node) plan.Node) plan.Node {
 		in.Query = around(in.Query)
 	}
 	return in
+}
+
+// insertDirectory reads [LOCAL] DIRECTORY ['path'] USING format [OPTIONS (…)] query.
+func (p *parser) insertDirectory(start int, around func(plan.Node) plan.Node) plan.Node {
+	p.accept("LOCAL")
+	p.skip(1)
+	w := &plan.Write{Mode: plan.SaveOverwrite, Statement: true}
+	if p.cur().kind == tokString {
+		w.Path = p.oneString()
+	}
+	if p.atAny("STORED", "ROW") {
+		return p.refuseRest(start, "INSERT OVERWRITE DIRECTORY in Hive's formats")
+	}
+	p.expect("USING")
+	w.Format = strings.Join(p.name(), ".")
+	if p.at("OPTIONS") {
+		p.skip(1)
+		w.Options = p.properties()
+	}
+	if w.Input = p.query(); around != nil {
+		w.Input = around(w.Input)
+	}
+	if _, option := w.Options.Get("path"); p.err == nil && option == (w.Path != "") {
+		p.mistake(start, "_LEGACY_ERROR_TEMP_0049",
+			"The directory is named once: behind DIRECTORY, or by the option path.")
+	}
+	return w
 }
 
 // partition reads PARTITION (column [= value], …).

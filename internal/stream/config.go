@@ -26,6 +26,9 @@ type Config struct {
 	// held (memory in append mode, console).
 	NoResume bool
 
+	// Refuse may end the query before its first trigger, in its own goroutine, for
+	// what Spark finds out as late; nil refuses nothing.
+	Refuse func() error
 	// OpenSink opens the sink; its error fails the start.
 	OpenSink func(ctx context.Context, queryID string) (connector.Sink, error)
 	// Format finds the format of a source or of a static relation.

@@ -27,6 +27,11 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.inputs.open(ctx, &r.config, r.waits); err != nil {
 		return err
 	}
+	if r.config.Refuse != nil {
+		if err := r.config.Refuse(); err != nil {
+			return err
+		}
+	}
 	if s, ok := r.sink.(connector.Beginner); ok {
 		if err := s.Begin(); err != nil {
 			return err

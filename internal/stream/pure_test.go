@@ -274,7 +274,7 @@ func TestTimeSettings(t *testing.T) {
 		"2d": 48 * time.Hour, "5US": 5 * time.Microsecond,
 		"-1": time.Hour, "x": time.Hour, "9999999999d": time.Hour, "0": 0,
 	} {
-		if got := javaMillis(text, time.Hour); got != want {
+		if got := Millis(text, time.Hour); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}

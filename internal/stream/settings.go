@@ -34,15 +34,15 @@ const streamingPrefix = "spark.sql.streaming."
 func readSettings(conf func(key string) string) settings {
 	get := func(key string) string { return strings.TrimSpace(conf(streamingPrefix + key)) }
 	return settings{
-		pollEvery:  javaMillis(get("pollingDelay"), 10*time.Millisecond),
-		stopWithin: javaMillis(get("stopTimeout"), 0),
-		idleEvery:  javaMillis(get("noDataProgressEventInterval"), 10*time.Second),
+		pollEvery:  Millis(get("pollingDelay"), 10*time.Millisecond),
+		stopWithin: Millis(get("stopTimeout"), 0),
+		idleEvery:  Millis(get("noDataProgressEventInterval"), 10*time.Second),
 		retain:     wholeNumber(get("minBatchesToRetain"), 100),
 		recent:     int(wholeNumber(get("numRecentProgressUpdates"), 100)),
 		replace:    get("stopActiveRunOnRestart") != "false",
 		metrics:    get("metricsEnabled") == "true",
 		noData:     get("noDataMicroBatches.enabled") != "false",
-		objective:  javaMillis(strings.TrimSpace(conf(objectiveKey)), 0),
+		objective:  Millis(strings.TrimSpace(conf(objectiveKey)), 0),
 		verify:     get("checkpoint.verifyMetadataExists.enabled") != "false",
 	}
 }
@@ -64,9 +64,9 @@ var javaUnits = []struct {
 	{"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour},
 }
 
-// javaMillis reads a time setting: a number of milliseconds unless it has a
+// Millis reads a time setting: a number of milliseconds unless it has a
 // suffix. What it cannot read, and negative times, become def.
-func javaMillis(text string, def time.Duration) time.Duration {
+func Millis(text string, def time.Duration) time.Duration {
 	text, unit := strings.ToLower(text), time.Millisecond
 	for _, u := range javaUnits {
 		if digits, ok := strings.CutSuffix(text, u.suffix); ok {

@@ -1,0 +1,99 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
+
+// explainRunning prints the plan of a running query. What keeps state is shown as the
+// operators that Spark runs for it, by the names that progress reports have.
+func explainRunning(n plan.Node, extended bool, p physicalStream) string {
+	mode := plan.ExplainSimple
+	if extended {
+		mode = plan.ExplainExtended
+	}
+	var b strings.Builder
+	p.write(&b, n, "", "")
+	return explainedAs(n, n, mode, b.String())
+}
+
+// physicalStream draws streams as Spark's physical plans.
+type physicalStream struct {
+	mode  plan.OutputMode
+	parts int
+}
+
+// write draws a node and what is below it.
+func (p physicalStream) write(b *strings.Builder, n plan.Node, lead, below string) {
+	lines := []string{nodeText(n)}
+	if plan.Streaming(n) {
+		lines = p.operators(n)
+	}
+	for _, line := range lines {
+		b.WriteString(lead + line + "\n")
+		lead, below = below+"+- ", below+"   "
+	}
+	children := n.Children()
+	below = strings.TrimSuffix(below, "   ")
+	for i, c := range children {
+		if i < len(children)-1 {
+			p.write(b, c, below+":- ", below+":  ")
+		} else {
+			p.write(b, c, below+"+- ", below+"   ")
+		}
+	}
+}
+
+// operators are the operators of a node, the uppermost first.
+func (p physicalStream) operators(n plan.Node) []string {
+	switch n := n.(type) {
+	case *plan.Aggregate:
+		keys := exprTexts(n.Group)
+		hash := fmt.Sprintf("HashAggregate(keys=[%s], functions=[%s])", keys, exprTexts(n.Exprs))
+		return []string{
+			hash, fmt.Sprintf("StateStoreSave [%s], %s", keys, p.mode), hash, "StateStoreRestore [" + keys + "]", hash,
+			p.exchange(keys), hash,
+		}
+	case *plan.Dedup:
+		name, keys := "StreamingDeduplicate", ""
+		if n.WithinWatermark {
+			name = "StreamingDeduplicateWithinWatermark"
+		}
+		for i, k := range n.Keys {
+			if i > 0 {
+				keys += ", "
+			}
+			keys += k.Name
+		}
+		return []string{name + " [" + keys + "]", p.exchange(keys)}
+	case *plan.Join:
+		if plan.Streaming(n.Left) && plan.Streaming(n.Right) {
+			return []string{"StreamingSymmetricHashJoin " + strings.TrimPrefix(nodeText(n), "Join ")}
+		}
+	case *plan.Limit:
+		return []string{"StreamingGlobalLimit", "Exchange SinglePartition"}
+	case *plan.Watermark:
+		return []string{"EventTimeWatermark " + strings.TrimPrefix(nodeText(n), "Watermark ")}
+	case *plan.Scan:
+		return []string{physicalScan(n)}
+	}
+	return []string{nodeText(n)}
+}
+
+func (p physicalStream) exchange(keys string) string {
+	if keys == "" {
+		return "Exchange SinglePartition"
+	}
+	return fmt.Sprintf("Exchange hashpartitioning(%s, %d)", keys, p.parts)
+}
+
+// physicalScan is a scan as Spark calls it.
+func physicalScan(n *plan.Scan) string {
+	text := strings.TrimPrefix(scanText(n), "StreamingScan ")
+	if n.Relation.Table == nil && len(n.Relation.Paths) > 0 {
+		return "FileScan " + text
+	}
+	return "MicroBatchScan " + text
+}
