@@ -119,7 +119,10 @@ func (r *run) find() (found, error) {
 			return f, err
 		}
 	}
-	f.state, err = hasFiles(below(r.config.Checkpoint, "state"))
+	dir := below(r.config.Checkpoint, stateName)
+	if f.state, err = hasFiles(dir); err == nil && f.state && keepsState(r.config.Plan) {
+		err = checkState(dir)
+	}
 	return f, err
 }
 

@@ -164,14 +164,31 @@ func (r *run) operatorMetadata(id int, op *exec.StateOperator) []byte {
 	return o.Encode()
 }
 
+// checkState refuses state of stateful operators that weir did not write, before
+// anything of the query runs.
+func checkState(dir connector.Place) error {
+	infos, err := dir.FS.List(dir.Dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", dir.Dir, err)
+	}
+	if !slices.ContainsFunc(infos, func(i vfs.Info) bool { _, err := strconv.Atoi(i.Name); return err == nil }) {
+		return nil
+	}
+	return checkFormat(dir)
+}
+
 // checkFormat refuses state that weir did not write.
 func checkFormat(dir connector.Place) error {
 	file := path.Join(dir.Dir, formatName)
 	data, err := vfs.ReadFile(dir.FS, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return plan.Unsupported("the state below " + dir.Dir + " without a file called " + formatName +
-			", as Apache Spark writes it: only a query without stateful operators goes on from Spark's checkpoint; it")
+		e := plan.Unsupported("Going on with the state of Apache Spark, which is below " + dir.Dir +
+			" (there is no file " + formatName + " as weir writes it),")
+		e.Hint = "Only queries without stateful operators go on from Spark's checkpoint. Let Spark go on with " +
+			"this one, or give the query a new checkpointLocation: it then reads its sources from their " +
+			"beginning, or from where their options say, and gathers its state anew."
+		return e
 	case err != nil:
 		return fmt.Errorf("read %s: %w", file, err)
 	case string(data) != stateFormat:

@@ -39,3 +39,17 @@ func stateful(n plan.Node) string {
 		return "this operator on a stream"
 	}
 }
+
+// keepsState says whether a node over a stream of a plan keeps state.
+func keepsState(n plan.Node) bool {
+	return !plan.WalkNodes(n, func(n plan.Node) bool {
+		switch n := n.(type) {
+		case *plan.Join:
+			return !plan.Streaming(n.Left) || !plan.Streaming(n.Right)
+		case *plan.Aggregate, *plan.Dedup, *plan.Limit, *plan.Sort, *plan.StatePython, *plan.TransformPython:
+			return !plan.Streaming(n)
+		default:
+			return true
+		}
+	})
+}
