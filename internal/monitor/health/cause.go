@@ -68,7 +68,7 @@ func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
 	if s.Busy < idleShare {
 		why = fmt.Sprintf("%s The engine is not the limit: it is busy %s of the time.", why, Percent(s.Busy))
 		most := s.CapRows / max(s.Busy, 0.01)
-		todo = fmt.Sprintf("Raise %s from %s rows a batch and restart: batches of %s rows would still fit.",
+		todo = fmt.Sprintf("Raise %s and restart: a batch takes %s rows now, and %s would still fit.",
 			name, Figure(s.CapRows), Figure(most*0.9))
 	}
 	return "Read cap is the limit, not the engine", why, todo
