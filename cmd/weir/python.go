@@ -29,9 +29,6 @@ func newPython(f serverFlags, p userPython) (*pyworker.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.interpreter == "" {
-		p.interpreter = serverPython()
-	}
 	return pyworker.NewHost(pyworker.Options{
 		Mode: mode, Python: p.interpreter, Path: p.path, Output: os.Stdout,
 	}), nil

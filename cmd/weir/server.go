@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,6 +48,9 @@ type server struct {
 	grpc      net.Listener
 	http      net.Listener
 	failed    chan error // a listener ended although nobody asked it to
+
+	started time.Time
+	memory  int64 // that it may use, in bytes; 0: not known
 }
 
 // addresses is the content of addressFile.
@@ -61,7 +65,11 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	if err := f.absolute(); err != nil {
 		return nil, err
 	}
-	s := &server{log: newLogger(f.logLevel), dir: f.dir, failed: make(chan error, 2)}
+	s := &server{
+		log: newLogger(f.logLevel), dir: f.dir, failed: make(chan error, 2), started: time.Now(),
+		memory: availableMemory(),
+	}
+	f.user.interpreter = cmp.Or(f.user.interpreter, serverPython())
 	confs, err := parseConfs(f.confs)
 	if err != nil {
 		return nil, err
@@ -83,7 +91,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	}
 	s.engine, err = session.Open(session.Options{
 		Dir: f.dir, Root: f.root, Confs: confs, Log: s.log, Crash: crash, Console: os.Stdout,
-		Memory: availableMemory(), Python: s.python,
+		Memory: s.memory, Python: s.python,
 	})
 	if err != nil {
 		s.grpc.Close()
@@ -97,7 +105,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	}
 	s.connect = sparkconnect.New(s.engine, sparkconnect.Options{Log: s.log})
 	s.serving = s.connect.Serve(s.grpc, access.connect)
-	s.servePages(access)
+	s.servePages(&f, access)
 	go func() { s.failed <- <-s.serving.Ended() }()
 	return s, s.writeAddresses()
 }
@@ -171,9 +179,10 @@ func (e *takenError) Error() string {
 		e.address, e.what, e.flag)
 }
 
-func (s *server) servePages(a *access) {
+func (s *server) servePages(f *serverFlags, a *access) {
 	s.pages = newPages(a, s.engine.Monitor(), ui.Options{
 		Remote: "sc://" + localhost(s.grpcAddress()), Application: s.engine.ApplicationID(),
+		Environment: func() []ui.Group { return s.environment(f, a) }, Resources: s.resources,
 	}, s.log)
 	go func() {
 		if err := s.pages.Serve(a.overTLS(s.http)); !errors.Is(err, http.ErrServerClosed) {

@@ -73,6 +73,14 @@ func (b *Budget) Used() int64 {
 	return b.used.Load()
 }
 
+// Limit is how much may be taken, 0 where only the parents' limits count.
+func (b *Budget) Limit() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.limit
+}
+
 // Close gives back whatever is still taken. Nobody may use b afterwards.
 func (b *Budget) Close() {
 	if b != nil {

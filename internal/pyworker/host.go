@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,6 +85,26 @@ func (h *Host) Close() {
 		w.kill()
 		<-w.ended
 	}
+}
+
+// A Worker is a process that runs functions of users.
+type Worker struct {
+	PID         int
+	Interpreter string
+	Idle        bool // it waits for the next call
+}
+
+// Workers are the processes that live, by their ids.
+func (h *Host) Workers() []Worker {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := make([]Worker, 0, len(h.live))
+	for w := range h.live {
+		idle := slices.ContainsFunc(h.idle, func(r *resting) bool { return r.worker == w })
+		out = append(out, Worker{w.cmd.Process.Pid, w.launch.Python, idle})
+	}
+	slices.SortFunc(out, func(a, b Worker) int { return a.PID - b.PID })
+	return out
 }
 
 // Allowed refuses Python code by name where it is switched off.

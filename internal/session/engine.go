@@ -268,12 +268,15 @@ func (e *Engine) baseConf() (*baseConf, error) {
 // warnUnknown tells of a key that looks like one of Spark's and is none: it is
 // kept, as Spark keeps it, and changes nothing.
 func (e *Engine) warnUnknown(key string) {
-	for _, prefix := range []string{"spark.sql.", "spark.connect."} {
-		if strings.HasPrefix(key, prefix) {
-			e.log.Warn("Spark has no such setting; it changes nothing", "key", key,
-				"nearest", nearestKey(key, confRegistry().sorted))
-		}
+	if looksLikeSparks(key) {
+		e.log.Warn("Spark has no such setting; it changes nothing", "key", key,
+			"nearest", nearestKey(key, confRegistry().sorted))
 	}
+}
+
+// looksLikeSparks tells whether a key would be in Spark's tables if Spark had it.
+func looksLikeSparks(key string) bool {
+	return strings.HasPrefix(key, "spark.sql.") || strings.HasPrefix(key, "spark.connect.")
 }
 
 // warehouse is the place of managed tables as Spark writes it.

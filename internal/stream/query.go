@@ -61,6 +61,9 @@ func (q *Query) JobTags() []string { return q.config.JobTags }
 // Record is the run's status, progress and events.
 func (q *Query) Record() *monitor.Query { return q.record }
 
+// Memory is what the run may hold.
+func (q *Query) Memory() *chunk.Budget { return q.config.Env.Eval.Memory }
+
 // Done is closed when the run has ended and its terminated event is out.
 func (q *Query) Done() <-chan struct{} { return q.done }
 

@@ -182,11 +182,11 @@ func (d *detail) parts(q *monitor.Query) {
 			sum += o.Seconds
 		}
 		for _, o := range last.Operators {
-			op := operator{Name: o.Name, Text: o.Text, TimeMs: milliseconds(o.Seconds),
+			op := operator{Name: o.Name, Text: o.Text, TimeMs: fineMilliseconds(o.Seconds),
 				ShareRatio: num(o.Seconds / sum),
 				InputRows:  num(o.Rows), PartitionMs: []number{}}
 			for _, seconds := range o.Partitions {
-				op.PartitionMs = append(op.PartitionMs, milliseconds(seconds))
+				op.PartitionMs = append(op.PartitionMs, fineMilliseconds(seconds))
 			}
 			d.Operators = append(d.Operators, op)
 		}
@@ -256,7 +256,7 @@ func newBatches(q *monitor.Query) *batchList {
 			InputRows: num(b.Rows), Capped: b.Capped,
 		}
 		for p, seconds := range b.Phases {
-			one.Phases[p] = milliseconds(seconds)
+			one.Phases[p] = fineMilliseconds(seconds)
 		}
 		list.Batches = append(list.Batches, one)
 	}

@@ -1,12 +1,14 @@
 // Package ui serves the pages and the JSON API about the server's queries.
 //
 // It sees nothing but monitor's registry: what is running, its last batches,
-// its errors. Pages are complete without JavaScript. With it one stream of
+// its errors; of the server itself what cmd tells it (Options.Environment and
+// Options.Resources). Pages are complete without JavaScript. With it one stream of
 // events keeps them live, there are charts, and the fleet can be searched,
 // sorted, filtered and grouped:
 //
 //	GET /                               the fleet
 //	GET /queries/{id}                   one query, by id or run id
+//	GET /resources, /environment        what the server uses, what it runs with
 //	GET /assets/{name}                  script, style, icons
 //	GET /api/v1/fleet                   every query with its health, worst first
 //	GET /api/v1/queries                 every query in full, by start
@@ -15,7 +17,10 @@
 //	GET /api/v1/queries/{id}/progress   Spark's own JSON of its last batch
 //	GET /api/v1/series                  its past in columns
 //	GET /api/v1/stream                  server-sent events of the fleet and of queries
+//	GET /api/v1/resources               the same as JSON
+//	GET /api/v1/environment
 //	GET /api/v1/build                   name and version of the server
+//	GET /metrics, …                     spark.go has what tools for Spark ask for
 //
 // What a page shows is made twice from the same data: by the templates (*.qtpl)
 // for the first paint, by the script in assets for every later one. The pairs are
@@ -27,8 +32,9 @@
 //
 //	U1  A request whose Host is neither loopback nor the address that the server
 //	    was told to listen on is refused, so that no foreign page can read the
-//	    API through a name that it points at this machine. A request with the
-//	    server's token needs no such check.
+//	    API through a name that it points at this machine; so is one with the
+//	    Origin of another site. A request with the server's token needs no such
+//	    check.
 //	U2  No page runs script or style that is not served from here, and none that
 //	    stands in it: no style attribute, in templates as in scripts.
 //	U3  Nothing here changes anything: there are only GET and HEAD.

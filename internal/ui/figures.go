@@ -77,6 +77,10 @@ func spell(x float64) (figure, unit string) {
 	switch {
 	case x == 0:
 		return "0", "s"
+	case x < 0.095:
+		return fixed(x, 2), "ms"
+	case x < 9.95:
+		return fixed(x, 1), "ms"
 	case x < 999.5:
 		return fixed(x, 0), "ms"
 	case s < 9.95:

@@ -41,6 +41,9 @@ func isKnown(n number) bool { return n == n }
 // milliseconds is a time in seconds as whole milliseconds.
 func milliseconds(seconds float64) number { return num(math.Round(seconds * 1000)) }
 
+// fineMilliseconds is a time in seconds as milliseconds with what is behind the point.
+func fineMilliseconds(seconds float64) number { return num(seconds * 1000) }
+
 // instant is a Unix time in milliseconds, null for the zero time.
 type instant time.Time
 

@@ -24,6 +24,8 @@ type page struct {
 	remote string
 	charts bool
 	now    instant
+	// Which pages about the server there are.
+	environment, resources bool
 }
 
 // navItem is a link at the top, with its key.
@@ -33,9 +35,14 @@ type navItem struct {
 }
 
 func (p *page) nav() []navItem {
-	return []navItem{
-		{"/", "f", "Fleet", "the fleet", p.name == "fleet" || p.name == "query"},
+	items := []navItem{{"/", "f", "Fleet", "the fleet", p.name == "fleet" || p.name == "query"}}
+	if p.resources {
+		items = append(items, navItem{"/resources", "r", "Resources", "resources", p.name == "resources"})
 	}
+	if p.environment {
+		items = append(items, navItem{"/environment", "e", "Environment", "environment", p.name == "environment"})
+	}
+	return items
 }
 
 // column is one of the fleet's table.
@@ -74,7 +81,8 @@ func lacking(rows []*fleetRow) string {
 }
 
 func (s *server) newPage(r *http.Request, name, title string) *page {
-	p := &page{name: name, title: title + " · weir", remote: s.options.Remote, now: instant(s.options.Now())}
+	p := &page{name: name, title: title + " · weir", remote: s.options.Remote, now: instant(s.options.Now()),
+		environment: s.options.Environment != nil, resources: s.options.Resources != nil}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		p.theme = c.Value
 	}

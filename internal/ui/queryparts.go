@@ -283,9 +283,9 @@ const (
 func (l *batchList) first() []batch { return l.Batches[:min(len(l.Batches), shownBatches)] }
 func (l *batchList) rest() []batch  { return l.Batches[len(l.first()):] }
 
-// scale is how long the longest bar lasts.
-func (l *batchList) scale() number {
-	longest := known(l.TriggerMs)
+// longest is how long the longest batch took.
+func (l *batchList) longest() number {
+	longest := number(0)
 	for i := range l.Batches {
 		longest = max(longest, known(l.Batches[i].BatchMs))
 	}
@@ -295,8 +295,20 @@ func (l *batchList) scale() number {
 	return longest
 }
 
+// against tells whether bars stand against the trigger: where batches take a small
+// part of its interval there would be nothing to see.
+func (l *batchList) against() bool { return l.TriggerMs > 0 && l.TriggerMs <= 4*l.longest() }
+
+// scale is how long the longest bar lasts.
+func (l *batchList) scale() number {
+	if l.against() {
+		return max(l.TriggerMs, l.longest())
+	}
+	return l.longest()
+}
+
 func (l *batchList) note() string {
-	if l.TriggerMs > 0 {
+	if l.against() {
 		return "bar: batch time against the " + configured(l.TriggerMs) + " trigger"
 	}
 	return "bar: batch time against the longest shown"
@@ -304,7 +316,7 @@ func (l *batchList) note() string {
 
 // due is where the next trigger stands on a bar of 100.
 func (l *batchList) due(scale number) string {
-	if !(l.TriggerMs > 0) {
+	if !l.against() {
 		return ""
 	}
 	return fixed(float64(l.TriggerMs/scale*100), 1)

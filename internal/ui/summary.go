@@ -10,8 +10,10 @@ import (
 )
 
 // link is where the query's page is.
-func (r *fleetRow) link() string {
-	return "/queries/" + strings.ReplaceAll(url.QueryEscape(r.ID), "+", "%20")
+func (r *fleetRow) link() string { return linkTo(r.ID) }
+
+func linkTo(id string) string {
+	return "/queries/" + strings.ReplaceAll(url.QueryEscape(id), "+", "%20")
 }
 
 // over tells whether a time misses the query's objective.

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,10 @@ type Options struct {
 	// Private admits that user alone.
 	Private bool
 	Now     func() time.Time
+	// Environment tells what the server runs with, and Resources what it uses; nil:
+	// there is no such page.
+	Environment func() []Group
+	Resources   func() Resources
 	// Application is what Spark calls the id of an application; the metrics under
 	// Spark's names begin with it.
 	Application string
@@ -38,6 +43,7 @@ type server struct {
 	options  Options
 	changes  changes
 	streams  atomic.Int64 // how many are open
+	load     load
 }
 
 // New is the handler of the HTTP port.
@@ -57,6 +63,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/stream", s.stream)
 	mux.HandleFunc("GET /api/v1/build", s.build)
 	mux.HandleFunc("GET /metrics", s.metrics)
+	s.addSystem(mux)
 	s.addSpark(mux)
 	return s.guard(mux)
 }
@@ -88,6 +95,8 @@ func (s *server) refuse(r *http.Request) (code int, why string) {
 	switch {
 	case !s.ownHost(r.Host):
 		return http.StatusMisdirectedRequest, "this host name is not one of the server's"
+	case !s.ownOrigin(r.Header.Get("Origin")):
+		return http.StatusForbidden, "pages of other sites may not ask here"
 	case o.Private && !o.SameUser(r):
 		return http.StatusForbidden, "only the user who started weir may ask here"
 	case o.Token != "" && !o.SameUser(r):
@@ -101,6 +110,15 @@ func (s *server) refuse(r *http.Request) (code int, why string) {
 func bearer(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token
+}
+
+// ownOrigin tells whether the page that asks is one of the server's; "" is none.
+func (s *server) ownOrigin(origin string) bool {
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && s.ownHost(u.Host)
 }
 
 func (s *server) ownHost(hostPort string) bool {

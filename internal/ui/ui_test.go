@@ -88,6 +88,17 @@ func TestWhoMayAsk(t *testing.T) {
 			t.Errorf("%s with host %s: %d, want %d", c.method, c.host, got, c.want)
 		}
 	}
+	for origin, want := range map[string]int{
+		"http://localhost:4040": 200, "http://127.0.0.1:9": 200, "https://metrics.example": 200,
+		"http://evil.example": 403, "null": 403, "http://localhost.evil.example": 403, "://": 403,
+	} {
+		r := httptest.NewRequest("GET", "http://localhost/api/v1/fleet", nil)
+		r.Header.Set("Origin", origin)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("a page of %s got %d, want %d", origin, w.Code, want)
+		}
+	}
 	other := func(*http.Request) bool { return false }
 	private, _ := handler(t, Options{Private: true, SameUser: other})
 	if got := get(t, private, "GET", "/", "localhost").Code; got != http.StatusForbidden {

@@ -45,7 +45,8 @@ async function check(name, options, body) {
   console.log(JSON.stringify({ name, problems, notes }));
 }
 
-const ready = page => page.waitForSelector('#live.on');
+// The environment stands still; every other page lives.
+const ready = page => page.waitForSelector('#live.on, body[data-page="environment"]');
 async function open(page, url) {
   await page.goto(url);
   await ready(page);
@@ -72,7 +73,8 @@ const pages = {
   'query-stalled': page => queryOf(page, 'shipments_join'),
   'query-idle': page => queryOf(page, 'refunds_audit'),
   'query-foreign': page => queryOf(page, 'page_views_1m'),
-  ...Object.fromEntries((urls.extra ?? []).map(path => [path.slice(1), async () => urls.all + path])),
+  resources: async () => urls.all + '/resources',
+  environment: async () => urls.all + '/environment',
 };
 for (const [name, find] of Object.entries(pages)) {
   await check(name, {}, async page => {
@@ -122,6 +124,10 @@ await check('keys of the fleet', {}, async page => {
   await ready(page);
   await page.keyboard.press('f');
   await page.waitForSelector('#fleet');
+  await page.keyboard.press('e');
+  await page.waitForSelector('text="/data/weir"');
+  await page.keyboard.press('r');
+  await page.waitForSelector('text=Python workers');
 });
 
 await check('keys of charts', {}, async page => {

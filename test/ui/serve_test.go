@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,7 +69,10 @@ func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *s
 			}
 		}
 	}()
-	pages := ui.New(s.cast.registry, ui.Options{Version: "test", Remote: "sc://localhost:15002", Now: time.Now})
+	pages := ui.New(s.cast.registry, ui.Options{
+		Version: "test", Remote: "sc://localhost:15002", Now: time.Now,
+		Environment: environment, Resources: s.resources,
+	})
 	server := &http.Server{
 		Handler:     s.watched(pages),
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -84,6 +88,31 @@ func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *s
 		server.Close()
 	})
 	return s
+}
+
+func environment() []ui.Group {
+	return []ui.Group{
+		{Title: "Server", Settings: []ui.Setting{
+			{Name: "Data directory", Value: "/data/weir"}, {Name: "Python", Value: "", Note: "none was found"},
+		}},
+		{Title: "Settings", Settings: []ui.Setting{
+			{Name: "spark.sql.streaming.stateStore.providerClass.and.a.very.long.name", Value: strings.Repeat("x", 200)},
+			{Name: "spark.connect.authenticate.token", Value: "secret"},
+		}},
+	}
+}
+
+func (s *stage) resources() ui.Resources {
+	u := ui.Resources{
+		StartedAt: s.cast.now, Cores: 2, CPUSeconds: time.Since(s.cast.now).Seconds(), Goroutines: 60,
+		Resident: 2.1e8, Heap: 9e7, Held: 4e7, Limit: 6e9,
+		Workers: []ui.WorkerUse{{PID: 4242, Interpreter: "/opt/" + strings.Repeat("deep/", 30) + "python3",
+			Resident: 9e7, CPUSeconds: 12}},
+	}
+	for i, p := range s.cast.plays {
+		u.Queries = append(u.Queries, ui.QueryUse{RunID: p.id + "-run", Held: 3e6 * float64(i+1), Limit: 1e9})
+	}
+	return u
 }
 
 // watched notes the first request, and cuts connections while the server is away.

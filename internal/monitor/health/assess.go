@@ -3,6 +3,8 @@ package health
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -40,7 +42,7 @@ func (w *Watch) Assess(now time.Time) Assessment {
 func (w *Watch) explain(a *Assessment, now time.Time) {
 	switch a.State {
 	case Failed:
-		a.Sentence, a.Reason = "Failed.", firstLine(w.failure)
+		a.Sentence, a.Reason = "Failed.", gist(w.failure)
 		if n := len(w.batches); n > 0 {
 			a.Sentence = "Failed after batch" + nbsp + batchNumber(w.batches[n-1].ID) + "."
 			a.Why = append(a.Why, "Nothing is lost: what that batch and those before it read is committed.")
@@ -66,13 +68,25 @@ func (w *Watch) explain(a *Assessment, now time.Time) {
 	}
 }
 
-func firstLine(text string) string {
-	for i, r := range text {
-		if r == '\n' || r == '\r' {
-			return text[:i]
+// gist is the line of a failure that says most: of a Python traceback the last that
+// names the error, else the first.
+func gist(failure string) string {
+	lines := strings.FieldsFunc(failure, func(r rune) bool { return r == '\n' || r == '\r' })
+	if len(lines) == 0 {
+		return ""
+	}
+	for i, line := range lines {
+		if !strings.HasSuffix(line, "Traceback (most recent call last):") {
+			continue
+		}
+		// Frames are indented, and so is what may follow the error.
+		for _, last := range slices.Backward(lines[i+1:]) {
+			if strings.TrimLeft(last, " \t") == last {
+				return last
+			}
 		}
 	}
-	return text
+	return lines[0]
 }
 
 func (w *Watch) explainHealthy(a *Assessment, now time.Time) {

@@ -340,3 +340,18 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+func TestReasonOfAFailureIsTheLineThatSaysMost(t *testing.T) {
+	for failure, want := range map[string]string{
+		"boom": "boom", "boom\nat line 7": "boom", "": "", "\n\n": "",
+		"[PYTHON_EXCEPTION] Found error inside foreachBatch Python process: Traceback (most recent call last):\n" +
+			"  File \"app.py\", line 57, in merge\n    if n == 4: raise ValueError(\"no tier\")\n" +
+			"ValueError: no tier\n SQLSTATE: 38000": "ValueError: no tier",
+		"x: Traceback (most recent call last):":               "x: Traceback (most recent call last):",
+		"x: Traceback (most recent call last):\n  File \"a\"": "x: Traceback (most recent call last):",
+	} {
+		if got := gist(failure); got != want {
+			t.Errorf("%q: %q, want %q", failure, got, want)
+		}
+	}
+}

@@ -454,7 +454,19 @@ function detailPage() {
   }
 }
 
+// ---- resources ----
+function resourcesPage() {
+  setInterval(async () => {
+    if (document.hidden) return;
+    const text = await get(location.href, 'text').catch(() => '');
+    if (!text) return;
+    const fresh = new DOMParser().parseFromString(text, 'text/html');
+    patch($('#page'), fresh.querySelector('#page').innerHTML);
+    beat(+fresh.body.dataset.at);
+  }, 2000);
+}
+
 shell();
-({ fleet: fleetPage, query: detailPage })[document.body.dataset.page]?.();
+({ fleet: fleetPage, query: detailPage, resources: resourcesPage })[document.body.dataset.page]?.();
 setInterval(() => { if (clock.heard) lively(); }, 1000);
 document.documentElement.dataset.ready = '1';

@@ -170,6 +170,11 @@ export function facts(q) {
 }
 
 // ---- below the charts ----
+// against tells whether bars stand against the trigger: where batches take a small part of its interval there would be
+// nothing to see.
+const longest = list => Math.max(0, ...list.batches.map(b => b.batchMs ?? 0)) || 1;
+const against = list => list.triggerMs > 0 && list.triggerMs <= 4 * longest(list);
+
 function batchRow(b, list, scale) {
   let x = 0;
   const rects = b.phases.map((ms, i) => {
@@ -177,7 +182,7 @@ function batchRow(b, list, scale) {
     x += width;
     return ms ? `<rect class="p-${PHASES[i][0]}" x="${fixed(from, 1)}" width="${fixed(width, 1)}" height="8"/>` : '';
   }).join('');
-  const due = list.triggerMs ? `<path class="due" d="M${fixed(list.triggerMs / scale * 100, 1)} 0V8"/>` : '';
+  const due = against(list) ? `<path class="due" d="M${fixed(list.triggerMs / scale * 100, 1)} 0V8"/>` : '';
   return `<tr><td class="num">${fmt.int(b.batchId)}</td><td>${time(b.startedAtMs, fmt.clock(b.startedAtMs))}</td>` +
     `<td class="num">${fmt.int(b.inputRows)}</td><td class="cap">${b.capped ? 'cap' : ''}</td>` +
     `<td class="num">${cell(b.batchMs, 'ms')}</td><td class="ph"><svg class="phases" viewBox="0 0 100 8"` +
@@ -187,13 +192,13 @@ function batchRow(b, list, scale) {
 const SHOWN = 12;
 
 export function batches(list) {
-  const all = list.batches, scale = Math.max(list.triggerMs ?? 0, ...all.map(b => b.batchMs ?? 0)) || 1;
+  const all = list.batches, scale = against(list) ? Math.max(list.triggerMs, longest(list)) : longest(list);
   const rows = some => some.map(b => batchRow(b, list, scale)).join('');
-  const against = list.triggerMs ? `the ${fmt.set(list.triggerMs)} trigger` : 'the longest shown';
+  const other = against(list) ? `the ${fmt.set(list.triggerMs)} trigger` : 'the longest shown';
   if (!all.length) return section('batches', 'Batches', '', '<p class="none">No batch in this run yet.</p>');
   const more = all.length > SHOWN ? `<details class="more"><summary>${all.length - SHOWN} more</summary>` +
     `<table class="grid">${BATCH_HEAD}<tbody>${rows(all.slice(SHOWN))}</tbody></table></details>` : '';
-  return section('batches', 'Batches', `bar: batch time against ${against}`,
+  return section('batches', 'Batches', `bar: batch time against ${other}`,
     `<table class="grid">${BATCH_HEAD}<tbody>${rows(all.slice(0, SHOWN))}</tbody></table>${more}`);
 }
 const BATCH_HEAD = '<thead><tr><th scope="col" class="num">Batch</th><th scope="col">Start, UTC</th>' +

@@ -44,7 +44,8 @@ export function parts(x, kind) {
 function spell(ms) {
   const s = ms / 1000;
   if (ms === 0) return ['0', 's'];
-  if (ms < 999.5) return [fixed(ms, 0), 'ms'];
+  if (ms < .095) return [fixed(ms, 2), 'ms'];
+  if (ms < 999.5) return [fixed(ms, ms < 9.95 ? 1 : 0), 'ms'];
   if (s < 9.95) return [fixed(s, 1), 's'];
   if (s < 99.5) return [fixed(s, 0), 's'];
   if (s < 5970) return [fixed(s / 60, s < 597 ? 1 : 0), 'min'];
