@@ -232,6 +232,9 @@ type CreateSpec struct {
 	Properties map[string]string
 	Managed    bool // the catalog owns the directory
 	Replace    bool // the table that is there becomes this one
+	// Statement is what makes the table, as its history tells it: CREATE TABLE, REPLACE
+	// TABLE, CREATE OR REPLACE TABLE.
+	Statement string
 }
 
 // WriteSpec is what df.write says of its target.

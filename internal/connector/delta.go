@@ -254,7 +254,7 @@ func deltaSpec(env *Env, spec CreateSpec) delta.CreateSpec {
 	return delta.CreateSpec{
 		Schema: spec.Schema, Partitions: spec.Partitions, Description: spec.Comment,
 		Properties: spec.Properties, Managed: spec.Managed, Replace: spec.Replace, Now: env.Now(),
-		Defaults: delta.DefaultProperties(env.Conf), Clustering: spec.Clustering,
+		Defaults: delta.DefaultProperties(env.Conf), Clustering: spec.Clustering, Statement: spec.Statement,
 	}
 }
 
@@ -355,6 +355,9 @@ func (w *deltaWrite) flags() []delta.Param {
 	}
 	if on, err := boolOption(w.options, "overwriteSchema", false); err == nil && on {
 		out = append(out, delta.Flag("canOverwriteSchema", true))
+	}
+	if mode, _ := w.options.Get("partitionOverwriteMode"); w.replace && strings.EqualFold(mode, "dynamic") {
+		out = append(out, delta.Flag("isDynamicPartitionOverwrite", true))
 	}
 	return out
 }

@@ -67,7 +67,7 @@ func feedRange(env *Env, t delta.Table, o plan.Options) (from, to int64, err err
 	case byVersion:
 		to, err = feedVersion(version)
 	case byTime:
-		to, err = deltaVersionAt(env, t, moment)
+		to, err = DeltaVersionAt(env, t, moment)
 	}
 	switch {
 	case err != nil:

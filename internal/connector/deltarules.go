@@ -216,6 +216,20 @@ func (r *tableRows) check(c *chunk.Chunk) error {
 	return nil
 }
 
+// asWritten is a condition without the casts that nobody wrote.
+func asWritten(e plan.Expr) plan.Expr {
+	out, err := plan.Transform(e, func(e plan.Expr) (plan.Expr, error) {
+		if c, ok := e.(*plan.Cast); ok && c.Implicit {
+			return c.Child, nil
+		}
+		return e, nil
+	})
+	if err != nil {
+		return e
+	}
+	return out
+}
+
 // violated says which row broke which condition.
 func (r *tableRows) violated(k int, c *chunk.Chunk, row int) error {
 	e := r.checks.eval.Exprs[k]
@@ -236,7 +250,7 @@ func (r *tableRows) violated(k int, c *chunk.Chunk, row int) error {
 		}
 		lines[i] = fmt.Sprintf(" - %s : %s", name, value)
 	}
-	text := plan.QualifiedText(e, r.zone)
+	text := plan.QualifiedText(asWritten(e), r.zone)
 	return delta.Refused("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
 		fmt.Sprintf("A row breaks the constraint %s %s; its values are:\n%s", r.checks.names[k], text,
 			strings.Join(lines, "\n")),

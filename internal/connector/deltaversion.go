@@ -34,7 +34,7 @@ func loadDelta(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*d
 		}
 		return t.LoadVersion(ctx, n)
 	case byTime:
-		n, err := deltaVersionAt(env, t, timestamp)
+		n, err := DeltaVersionAt(env, t, timestamp)
 		if err != nil {
 			return nil, err
 		}
@@ -100,8 +100,8 @@ func momentText(digits string) string {
 	return t.Format("2006-01-02 15:04:05.000")
 }
 
-// deltaVersionAt is the version that a table had at a time.
-func deltaVersionAt(env *Env, t delta.Table, text string) (int64, error) {
+// DeltaVersionAt is the version that a table had at a time.
+func DeltaVersionAt(env *Env, t delta.Table, text string) (int64, error) {
 	at, err := deltaTime(env, text)
 	if err != nil {
 		return 0, err

@@ -53,6 +53,7 @@ type Layout struct {
 	RemovesFirst bool // before the adds
 	RemovesAt    int  // behind so many adds, if not 0
 	RemovedRows  bool // removes tell their number of rows
+	ProtocolLast bool // behind the files
 }
 
 // blind reports whether a change only adds rows, without a look at those that
@@ -162,7 +163,7 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 	if stamp.metadata != nil {
 		actions = append(actions, action{Metadata: stamp.metadata})
 	}
-	if c.Protocol != nil {
+	if c.Protocol != nil && !c.Layout.ProtocolLast {
 		actions = append(actions, action{Protocol: c.Protocol})
 	}
 	if c.Txn != nil {
@@ -172,6 +173,9 @@ func (s *Snapshot) lines(c *Change) ([]byte, error) {
 		actions = append(actions, action{Domain: &stamp.domains[i]})
 	}
 	actions = append(actions, c.fileActions(stamp.adds, removes)...)
+	if c.Protocol != nil && c.Layout.ProtocolLast {
+		actions = append(actions, action{Protocol: c.Protocol})
+	}
 	var b bytes.Buffer
 	for _, a := range actions {
 		if err := a.line(&b); err != nil {

@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -25,7 +26,9 @@ type CreateSpec struct {
 	// Replace gives an existing table the new columns and none of its rows.
 	Replace bool
 	Query   bool // the statement has one, whose rows the table begins with
-	Now     time.Time
+	// Statement is CREATE TABLE, CREATE OR REPLACE TABLE or REPLACE TABLE.
+	Statement string
+	Now       time.Time
 }
 
 // Create makes a table without rows and returns its snapshot.
@@ -45,7 +48,8 @@ func (t Table) Making(ctx context.Context, spec CreateSpec) (*Snapshot, Change, 
 	if err != nil {
 		return nil, Change{}, err
 	}
-	change := Change{Operation: "CREATE TABLE", Metadata: metadata, Protocol: protocol, Now: spec.Now}
+	change := Change{Operation: cmp.Or(spec.Statement, "CREATE TABLE"), Metadata: metadata, Protocol: protocol,
+		Now: spec.Now}
 	s, err := t.Load(ctx)
 	switch {
 	case IsNotTable(err):
@@ -54,7 +58,7 @@ func (t Table) Making(ctx context.Context, spec CreateSpec) (*Snapshot, Change, 
 		err = newError(classAnalysis, "DELTA_TABLE_ALREADY_EXISTS",
 			fmt.Sprintf("There is a Delta table in %s already.", t.Dir), "tableName", t.Dir)
 	case err == nil:
-		change.Operation, change.Replace = "CREATE OR REPLACE TABLE", true
+		change.Replace = true
 		change.Protocol = s.joined(*protocol)
 	}
 	if err != nil {

@@ -21,8 +21,11 @@
 //	D7  Rows get into a table with constraints or computed columns only by a Change
 //	    that says that they were held against them (Ruled).
 //
-// Not written: deletion vectors, change data, the log's clean-up. Files that a failed
-// write left are invisible and stay.
+//	D8  Files go only when nothing can need them: those of a write that certainly
+//	    failed, and what vacuum finds (Litter).
+//
+// Not written: deletion vectors, the log's clean-up. Files that a crash left are
+// invisible and stay until a vacuum.
 //
 // A Snapshot belongs to one goroutine at a time. There are no goroutines here.
 package delta

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/vfs"
@@ -135,6 +138,19 @@ func (s *Snapshot) Clustering() []string {
 			}
 		}
 		out = append(out, strings.Join(path, "."))
+	}
+	return out
+}
+
+// Properties are those of the table with what its protocol is, as SHOW TBLPROPERTIES
+// lists them.
+func (s *Snapshot) Properties() map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, s.Metadata.Configuration)
+	out["delta.minReaderVersion"] = strconv.Itoa(s.Protocol.MinReaderVersion)
+	out["delta.minWriterVersion"] = strconv.Itoa(s.Protocol.MinWriterVersion)
+	for _, f := range append(slices.Clone(s.Protocol.ReaderFeatures), s.Protocol.WriterFeatures...) {
+		out[featurePrefix+f] = "supported"
 	}
 	return out
 }

@@ -77,13 +77,26 @@ func (t Table) Discard(written Written) error {
 	return failed
 }
 
-// dataPath is where the file of an add's or a remove's path is.
+// dataPath is where the file of an add's or a remove's path is: within the table, or
+// for a clone anywhere on the same file system.
 func (t Table) dataPath(encoded string) (string, error) {
 	rel, ok := vfs.DecodePath(encoded)
-	if !ok || strings.Contains(rel, ":/") || path.IsAbs(rel) {
-		return "", plan.Unsupported(fmt.Sprintf("the data file %q outside of its table", encoded))
+	if own, local := strings.CutPrefix(rel, "file:"); ok && local {
+		rel = "/" + strings.TrimLeft(own, "/")
+	}
+	switch {
+	case !ok || strings.Contains(rel, ":/"):
+		return "", plan.Unsupported(fmt.Sprintf("the data file %q on another file system than its table", encoded))
+	case path.IsAbs(rel):
+		return path.Clean(rel), nil
 	}
 	return path.Join(t.Dir, rel), nil
+}
+
+// isOwn reports whether a data file is within the table.
+func isOwn(encoded string) bool {
+	rel, ok := vfs.DecodePath(encoded)
+	return ok && !strings.Contains(rel, ":/") && !path.IsAbs(rel)
 }
 
 // fileKey is where a row goes: the input's partition and the directory.

@@ -3,6 +3,7 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -102,6 +103,20 @@ func (f Field) With(key, value string) Field {
 		return f
 	}
 	f.Metadata = entry + "," + rest
+	return f
+}
+
+// Without is the field without an entry of its metadata.
+func (f Field) Without(key string) Field {
+	var m map[string]json.RawMessage
+	if !f.Has(key) || json.Unmarshal([]byte(f.Metadata), &m) != nil {
+		return f
+	}
+	delete(m, key)
+	f.Metadata = ""
+	for _, k := range slices.Backward(slices.Sorted(maps.Keys(m))) {
+		f = f.With(k, string(m[k]))
+	}
 	return f
 }
 

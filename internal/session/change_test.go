@@ -213,6 +213,7 @@ type modelTable struct {
 type modelVersion struct {
 	number int64
 	rows   []string
+	model  []modelRow
 }
 
 // step runs a statement and notes the rows that the model has then.
@@ -241,7 +242,7 @@ func (m *modelTable) step(t *rapid.T, text string, wantAnswer string, rows []mod
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.versions = append(m.versions, modelVersion{last, got})
+	m.versions = append(m.versions, modelVersion{last, got, rows})
 }
 
 // ask is the rows that a statement answers.
@@ -286,6 +287,31 @@ func (m *modelTable) update(t *rapid.T) {
 	m.step(t, "UPDATE t SET "+set.text+" WHERE "+p.text, fmt.Sprintf("[%d]", n), rows)
 }
 
+// optimize changes no row.
+func (m *modelTable) optimize(t *rapid.T) {
+	order := rapid.SampledFrom([]string{"", " ZORDER BY (id)", " ZORDER BY (v, id)"}).Draw(t, "order")
+	m.step(t, "OPTIMIZE t"+order, "", m.rows)
+}
+
+// vacuum leaves nothing but the last version.
+func (m *modelTable) vacuum(t *rapid.T) {
+	if _, err := ask(m.s, "SET "+retentionCheckKey+" = false"); err != nil {
+		t.Fatal(err)
+	}
+	m.step(t, "VACUUM t RETAIN 0 HOURS", "", m.rows)
+	m.versions = m.versions[len(m.versions)-1:]
+}
+
+func (m *modelTable) restore(t *rapid.T) {
+	if len(m.versions) == 0 {
+		return
+	}
+	v := rapid.SampledFrom(m.versions).Draw(t, "version")
+	m.step(t, fmt.Sprintf("RESTORE TABLE t TO VERSION AS OF %d", v.number), "", v.model)
+}
+
+func (m *modelTable) truncate(t *rapid.T) { m.step(t, "TRUNCATE TABLE t", "", nil) }
+
 // modelTables are the shapes of the table that the model is held against.
 var modelTables = []string{
 	"CREATE TABLE t (id BIGINT, k STRING, v BIGINT)",
@@ -304,7 +330,8 @@ func TestStatementsDoWhatTheModelDoes(t *testing.T) {
 		defer e.Close(t.Context())
 		m := &modelTable{s: e.NewSession("u", "a")}
 		must(t, m.s, "USE main", rapid.SampledFrom(modelTables).Draw(rt, "table"))
-		steps := []func(*rapid.T){m.insert, m.delete, m.update, m.merge, m.merge}
+		steps := []func(*rapid.T){m.insert, m.insert, m.delete, m.update, m.merge, m.merge, m.optimize,
+			m.vacuum, m.restore, m.truncate}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			rapid.SampledFrom(steps).Draw(rt, "step")(rt)
 		}

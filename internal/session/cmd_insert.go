@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/catalog"
@@ -180,7 +181,18 @@ func (in *insertion) open(ctx context.Context) error {
 	return nil
 }
 
-func (in *insertion) name() string { return plan.QuoteParts(in.table.ID.Parts()) }
+// name is the table in errors of Spark, which call one by its path otherwise.
+func (in *insertion) name() string {
+	if in.byPath() {
+		return plan.QuoteParts([]string{deltaFormat, "file:" + in.table.Location})
+	}
+	return plan.QuoteParts(in.table.ID.Parts())
+}
+
+// byPath reports whether no catalog knows the table.
+func (in *insertion) byPath() bool {
+	return in.table.ID.Schema == deltaFormat && strings.Contains(in.table.ID.Name, "/")
+}
 
 func (in *insertion) columns() []plan.Field { return in.relation.Schema.Fields }
 
@@ -208,8 +220,28 @@ func (in *insertion) wanted() []plan.Field {
 	})
 }
 
+// byPosition is INSERT INTO t. A Delta table tells of too many columns when its log
+// is asked to take them up.
 func (in *insertion) byPosition(query plan.Node) error {
-	return in.assign(in.wanted(), query.Output())
+	list, outputs := in.wanted(), query.Output()
+	if !selfDescribing(in.format.Name) {
+		return in.assign(list, outputs)
+	}
+	if len(outputs) < len(list) {
+		shown := in.table.ID.String()
+		if in.byPath() {
+			shown = "delta.`file:" + in.table.Location + "`"
+		}
+		return deltaMistake("DELTA_INSERT_COLUMN_ARITY_MISMATCH", "42802",
+			fmt.Sprintf("The query gives %d columns, and %s takes %d.", len(outputs), shown, len(list)),
+			"tableName", shown, "columnName", "not enough data columns", "numColumns", strconv.Itoa(len(list)),
+			"insertColumns", strconv.Itoa(len(outputs)))
+	}
+	given := map[string]plan.Expr{}
+	for i, f := range list {
+		given[f.Name] = outputs[i]
+	}
+	return in.widen(outputs[len(list):], given)
 }
 
 // byList is INSERT INTO t (a, b): the other columns are NULL.
@@ -266,11 +298,11 @@ func attributeNames(attrs []*plan.Attribute) []string {
 // byName matches columns by their names; those the query lacks are NULL.
 func (in *insertion) byName(query plan.Node) error {
 	given := map[string]plan.Expr{}
-	var extra []string
+	var extra []*plan.Attribute
 	for _, a := range query.Output() {
 		at := in.scope.column(in.relation.Schema, a.Name)
 		if at < 0 {
-			extra = append(extra, a.Name)
+			extra = append(extra, a)
 			continue
 		}
 		f := in.columns()[at]
@@ -281,13 +313,13 @@ func (in *insertion) byName(query plan.Node) error {
 		}
 		given[f.Name] = a
 	}
-	if len(extra) > 0 && in.merges() {
-		return in.widen(query, extra, given)
+	if selfDescribing(in.format.Name) {
+		return in.widen(extra, given)
 	}
 	if len(extra) > 0 {
 		return plan.AnalysisError("INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS",
-			fmt.Sprintf("the table %s has no columns %s.", in.name(), quotedList(extra)),
-			"tableName", in.name(), "extraColumns", quotedList(extra))
+			fmt.Sprintf("the table %s has no columns %s.", in.name(), quotedList(attributeNames(extra))),
+			"tableName", in.name(), "extraColumns", quotedList(attributeNames(extra)))
 	}
 	return in.complete(given)
 }
@@ -315,21 +347,13 @@ func (in *insertion) sameColumns(query plan.Node) error {
 	return nil
 }
 
-// merges tells whether the write may add columns to the table.
-func (in *insertion) merges() bool {
-	merge, _ := in.options.Get("mergeSchema")
-	return strings.EqualFold(merge, "true") && selfDescribing(in.format.Name)
-}
-
 // widen adds the columns that the table lacks to what is written; the table's
-// log takes them up.
-func (in *insertion) widen(query plan.Node, extra []string, given map[string]plan.Expr) error {
+// log takes them up, or refuses them.
+func (in *insertion) widen(extra []*plan.Attribute, given map[string]plan.Expr) error {
 	fields := slices.Clone(in.columns())
-	for _, a := range query.Output() {
-		if slices.Contains(extra, a.Name) {
-			fields = append(fields, plan.Field{Name: a.Name, Type: a.Of.AsNullable(), Nullable: true})
-			given[a.Name] = a
-		}
+	for _, a := range extra {
+		fields = append(fields, plan.Field{Name: a.Name, Type: a.Of.AsNullable(), Nullable: true})
+		given[a.Name] = a
 	}
 	r := *in.relation
 	r.Schema = plan.Struct(fields...)
@@ -340,6 +364,7 @@ func (in *insertion) widen(query plan.Node, extra []string, given map[string]pla
 // complete casts what is given and puts NULL where nothing is.
 func (in *insertion) complete(given map[string]plan.Expr) error {
 	assign := in.scope.assigner(in.table.ID)
+	assign.casts = selfDescribing(in.format.Name)
 	for _, f := range in.columns() {
 		e := given[f.Name]
 		if fixed, ok := in.fixed[f.Name]; ok {

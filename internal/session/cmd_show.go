@@ -208,23 +208,50 @@ func showFunctions(_ context.Context, s *Session, c *plan.Show) ([][]plan.Value,
 	return listed(s.functionNames(c.Key), c.Pattern), nil
 }
 
-func showProperties(_ context.Context, s *Session, c *plan.Show) ([][]plan.Value, error) {
-	t, err := s.table(c.In, "SHOW TBLPROPERTIES")
+func showProperties(ctx context.Context, s *Session, c *plan.Show) ([][]plan.Value, error) {
+	properties, shown, err := s.properties(ctx, c.In)
 	if err != nil {
 		return nil, err
 	}
 	if c.Key != "" {
-		value, ok := t.Properties[c.Key]
+		value, ok := properties[c.Key]
 		if !ok {
-			value = fmt.Sprintf("Table %s does not have property: %s", t.ID, c.Key)
+			value = fmt.Sprintf("Table %s does not have property: %s", shown, c.Key)
 		}
 		return [][]plan.Value{{c.Key, value}}, nil
 	}
 	var rows [][]plan.Value
-	for _, key := range tableProperties(t) {
-		rows = append(rows, []plan.Value{key, t.Properties[key]})
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		rows = append(rows, []plan.Value{key, properties[key]})
 	}
 	return rows, nil
+}
+
+// properties are those of a table, and its name in the answer. Delta tables keep
+// them themselves.
+func (s *Session) properties(ctx context.Context, name []string) (map[string]string, string, error) {
+	sc, err := s.begin()
+	if err != nil {
+		return nil, "", err
+	}
+	if sc.formatOfPath(name) == nil {
+		t, err := s.table(name, "SHOW TBLPROPERTIES")
+		if err != nil {
+			return nil, "", err
+		}
+		if t.IsView() || t.Format != deltaFormat {
+			return t.Properties, t.ID.String(), nil
+		}
+	}
+	t, snapshot, err := sc.loadDelta(ctx, name, "SHOW TBLPROPERTIES")
+	if err != nil {
+		return nil, "", err
+	}
+	shown := fmt.Sprintf("%s.%s.%s", catalog.SparkCatalog, deltaFormat, plan.Quote(t.Dir))
+	if t.entry != nil {
+		shown = t.entry.ID.String()
+	}
+	return snapshot.Properties(), shown, nil
 }
 
 func showCurrent(_ context.Context, s *Session, _ *plan.Show) ([][]plan.Value, error) {

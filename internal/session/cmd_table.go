@@ -2,12 +2,9 @@ package session
 
 import (
 	"context"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/weir-dev/weir/internal/catalog"
-	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -42,58 +39,6 @@ func createTable(ctx context.Context, s *Session, c *plan.CreateTable) (*Result,
 		return nil, err
 	}
 	return empty(), forgive(sc.create(ctx, t), c.IfNotExists, "TABLE_OR_VIEW_ALREADY_EXISTS")
-}
-
-// formatOfPath is the format of a name such as delta.`/a/path`, which is a table
-// that no catalog knows; nil for other names.
-func (sc *scope) formatOfPath(name []string) *connector.Format {
-	if len(name) != 2 || !strings.Contains(name[1], "/") {
-		return nil
-	}
-	f, ok := sc.format(name[0])
-	if !ok || f.Create == nil {
-		return nil
-	}
-	return f
-}
-
-// tableAt is the table of a name that has a path, as if a catalog knew it; nil for
-// other names.
-func (sc *scope) tableAt(name []string) (*catalog.Table, error) {
-	f := sc.formatOfPath(name)
-	if f == nil {
-		return nil, nil
-	}
-	place, err := sc.session.engine.files.Resolve(name[1])
-	if err != nil {
-		return nil, err
-	}
-	return &catalog.Table{
-		ID:     plan.TableID{Catalog: catalog.SparkCatalog, Schema: f.Name, Name: name[1]},
-		Format: f.Name, Location: place.Path, External: true, SchemaJSON: plan.Struct().JSON(),
-	}, nil
-}
-
-// createAt makes a table at a path.
-func (sc *scope) createAt(ctx context.Context, c *plan.CreateTable, f *connector.Format) error {
-	id := plan.TableID{Catalog: catalog.SparkCatalog, Schema: f.Name, Name: c.Name[1]}
-	if c.Replace {
-		return tableOperation(id, "REPLACE TABLE")
-	}
-	m := *c
-	m.Format, m.Location = f.Name, c.Name[1]
-	t, err := sc.newTable(ctx, &m, id)
-	if err != nil {
-		return err
-	}
-	_, err = f.Describe(ctx, sc.files, &plan.Read{Format: f.Name, Paths: []string{t.entry.Location}})
-	switch {
-	case err == nil && c.IfNotExists:
-		return nil
-	case err == nil:
-		return nameExists(c.Name)
-	}
-	return sc.fill(ctx, t, plan.SaveAppend)
 }
 
 func (sc *scope) replaceTable(ctx context.Context, c *plan.CreateTable, id plan.TableID, old *catalog.Table,
@@ -212,9 +157,4 @@ func kindOf(t *catalog.Table) string {
 	default:
 		return "MANAGED"
 	}
-}
-
-// tableProperties are the properties of a table, sorted by key.
-func tableProperties(t *catalog.Table) []string {
-	return slices.Sorted(maps.Keys(t.Properties))
 }

@@ -170,6 +170,9 @@ func (w *writer) create() *plan.CreateTable {
 // saveAsTable makes a table, or appends by name to one that is there.
 func (w *writer) saveAsTable(ctx context.Context) (*Result, error) {
 	c := w.command
+	if f := w.scope.formatOfPath(c.Table); f != nil {
+		return w.toPath(ctx, f)
+	}
 	id, old, err := w.target()
 	if err != nil {
 		return nil, err
@@ -276,7 +279,10 @@ func (w *writer) insertInto(ctx context.Context) (*Result, error) {
 		return nil, plan.AnalysisError("PARTITION_BY_NOT_ALLOWED_WITH_INSERT_INTO",
 			"insertInto takes the table's own partitioning.", "tableName", plan.QuoteParts(c.Table))
 	}
-	t, err := w.scope.session.insertTarget(c.Table, "INSERT")
+	t, err := w.scope.tableAt(c.Table)
+	if t == nil && err == nil {
+		t, err = w.scope.session.insertTarget(c.Table, "INSERT")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -286,6 +292,9 @@ func (w *writer) insertInto(ctx context.Context) (*Result, error) {
 // toTableV2 is df.writeTo.
 func (w *writer) toTableV2(ctx context.Context) (*Result, error) {
 	c := w.command
+	if f := w.scope.formatOfPath(c.Table); f != nil {
+		return w.toPath(ctx, f)
+	}
 	id, old, err := w.target()
 	if err != nil {
 		return nil, err
@@ -303,7 +312,12 @@ func (w *writer) toTableV2(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch c.V2 {
+	return w.intoV2(ctx, t)
+}
+
+// intoV2 are the ways of df.writeTo to write into a table that is there.
+func (w *writer) intoV2(ctx context.Context, t *catalog.Table) (*Result, error) {
+	switch w.command.V2 {
 	case plan.V2Append:
 		return w.into(ctx, t, false, true)
 	case plan.V2OverwritePartitions:

@@ -18,7 +18,9 @@ type handler struct {
 // handlers lists every command that a session executes, sorted by name.
 func handlers() []handler {
 	return []handler{
+		on(nothing, alterTable),
 		on(catalogCallSchema, catalogCall),
+		on(cloneSchema, clone),
 		on(nothing, createCatalog),
 		on(nothing, createSchema),
 		on(nothing, createTable),
@@ -34,12 +36,16 @@ func handlers() []handler {
 		on(nothing, insert),
 		on(mergeSchema, mergeRows),
 		on(nothing, noOp),
+		on(optimizeSchema, optimize),
 		on(nothing, reset),
+		on(restoreSchema, restore),
 		on(setSchema, set),
 		on(showSchema, show),
 		on(nothing, startStream),
+		on(nothing, truncateTable),
 		on(affectedSchema, updateRows),
 		on(nothing, use),
+		on(vacuumSchema, vacuum),
 		on(nothing, write),
 	}
 }

@@ -25,6 +25,8 @@ type newTable struct {
 	format  *connector.Format
 	schema  plan.Type
 	cluster []string
+	// statement is what makes the table, as its history tells it.
+	statement string
 	// rows is the query of CREATE TABLE AS; nil makes an empty table.
 	rows chunk.Rows
 	// keepSchema says that a replaced table with a log keeps its columns unless
@@ -67,6 +69,12 @@ func (sc *scope) prepare(ctx context.Context, c *plan.CreateTable, id plan.Table
 		ID: id, Format: f.Name, Partitions: c.Partitions, Comment: c.Comment, Options: options,
 		Properties: c.Properties, CreatedMs: sc.eval.Now / 1000,
 	}}
+	switch {
+	case c.Replace && c.OrCreate:
+		t.statement = "CREATE OR REPLACE TABLE"
+	case c.Replace:
+		t.statement = "REPLACE TABLE"
+	}
 	if location != "" {
 		place, err := sc.session.engine.files.Resolve(location)
 		if err != nil {
@@ -240,7 +248,7 @@ func (sc *scope) fill(ctx context.Context, t *newTable, mode plan.SaveMode) erro
 	made := connector.CreateSpec{
 		Schema: t.schema, Path: t.entry.Location, Partitions: t.entry.Partitions, Comment: t.entry.Comment,
 		Properties: t.entry.Properties, Managed: !t.entry.External, Replace: mode == plan.SaveOverwrite,
-		Clustering: t.cluster,
+		Clustering: t.cluster, Statement: t.statement,
 	}
 	if t.rows == nil {
 		if t.format.Create == nil {

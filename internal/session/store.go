@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 type assigner struct {
 	table  string // quoted, for errors
 	policy string
+	casts  bool // a Delta table takes whatever can be cast to its columns
 	env    *function.Env
 	ids    *plan.IDs
 }
@@ -34,7 +36,17 @@ func (a *assigner) column(e plan.Expr, f plan.Field) (plan.Expr, error) {
 	if a.policy == "LEGACY" {
 		mode = plan.CastLegacy
 	}
-	if !a.allowed(from, to) {
+	if a.casts && a.policy != "STRICT" && to.IsAtomic() {
+		c := &plan.Cast{Child: e, To: to, Mode: mode}
+		err := function.CheckCast(c, a.env)
+		var refused *plan.Error
+		if errors.As(err, &refused) {
+			refused.Args["sqlExpr"] = strconv.Quote(plan.SQLText(e))
+		}
+		if err != nil && from.Kind != plan.KindNull {
+			return nil, err
+		}
+	} else if !a.allowed(from, to) {
 		return nil, plan.AnalysisError("INCOMPATIBLE_DATA_FOR_TABLE.CANNOT_SAFELY_CAST",
 			fmt.Sprintf("the column %s of %s holds %s, and %s is not stored as one.",
 				plan.Quote(f.Name), a.table, to.SQL(), from.SQL()),

@@ -108,7 +108,7 @@ func TestWriteTo(t *testing.T) {
 		{plan.V2Create, "SELECT 1 AS a", "", []string{"[1]"}},
 		{plan.V2Create, "SELECT 1 AS a", "TABLE_OR_VIEW_ALREADY_EXISTS", []string{"[1]"}},
 		{plan.V2Append, "SELECT 2 AS a", "", []string{"[1]", "[2]"}},
-		{plan.V2Append, "SELECT 2 AS b", "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS", []string{"[1]", "[2]"}},
+		{plan.V2Append, "SELECT 2 AS b", "DELTA_METADATA_MISMATCH", []string{"[1]", "[2]"}},
 		{plan.V2Overwrite, "SELECT 3 AS a", "", []string{"[3]"}},
 		{plan.V2Replace, "SELECT 'x' AS b", "", []string{`["x"]`}},
 		{plan.V2CreateOrReplace, "SELECT 5 AS c", "", []string{"[5]"}},
@@ -205,7 +205,7 @@ func TestAppendMayAddColumnsToDelta(t *testing.T) {
 	must(t, s, "CREATE TABLE main.default.t AS SELECT 1 AS a")
 	w := &plan.Write{
 		Input: parse(t, "SELECT 2 AS a, 'x' AS b"), Table: []string{"main", "default", "t"}, Mode: plan.SaveAppend}
-	if _, err := s.Command(t.Context(), w); condition(err) != "INCOMPATIBLE_DATA_FOR_TABLE.EXTRA_COLUMNS" {
+	if _, err := s.Command(t.Context(), w); condition(err) != "DELTA_METADATA_MISMATCH" {
 		t.Errorf("got %v", err)
 	}
 	w.Options = plan.Options{"mergeSchema": "true"}

@@ -116,8 +116,13 @@ func (p *parser) createTable(start int, t *plan.CreateTable) plan.Node {
 		t.IfNotExists = p.ifNotExists()
 	}
 	t.Name = p.reference()
-	if p.at("LIKE") {
+	switch {
+	case p.at("LIKE"):
 		return p.refuseRest(start, "CREATE TABLE LIKE")
+	case p.atWord("SHALLOW") && p.isWord(1, "CLONE"):
+		return p.clone(start, t)
+	case p.atWord("DEEP") && p.isWord(1, "CLONE"):
+		return p.refuseRest(start, "CREATE TABLE … DEEP CLONE")
 	}
 	if p.at("(") && !p.queryAhead(0) {
 		t.Schema = plan.Struct()

@@ -21,6 +21,12 @@ func (p *parser) statement() plan.Node {
 		return p.update()
 	case "MERGE":
 		return p.merge(nil)
+	case "ALTER":
+		return p.alter()
+	case "COMMENT":
+		return p.commentOn()
+	case "TRUNCATE":
+		return p.truncate()
 	case "CREATE", "REPLACE":
 		return p.create()
 	case "DROP":
@@ -39,9 +45,21 @@ func (p *parser) statement() plan.Node {
 		return p.explain()
 	case "CACHE", "UNCACHE", "CLEAR", "REFRESH", "ANALYZE":
 		return p.caching()
-	default:
-		return p.refused()
 	}
+	return p.ofDelta()
+}
+
+// ofDelta reads the statements of Delta tables whose words are none of Spark's.
+func (p *parser) ofDelta() plan.Node {
+	switch {
+	case p.atWord("OPTIMIZE"):
+		return p.optimize()
+	case p.atWord("VACUUM"):
+		return p.vacuum()
+	case p.atWord("RESTORE"):
+		return p.restore()
+	}
+	return p.refused()
 }
 
 // none is what a statement is when it was not read.
@@ -99,8 +117,8 @@ var unsupported = [][]string{
 	{"ALTER", "NAMESPACE"},
 	{"TRUNCATE", "TABLE"}, {"COMMENT", "ON"},
 	{"DECLARE"}, {"LOAD", "DATA"}, {"MSCK", "REPAIR", "TABLE"}, {"REPAIR", "TABLE"}, {"ADD"}, {"LIST"}, {"CALL"},
-	{"EXECUTE", "IMMEDIATE"}, {"BEGIN"}, {"OPTIMIZE"}, {"VACUUM"}, {"RESTORE", "TABLE"},
-	{"CONVERT", "TO", "DELTA"},
+	{"EXECUTE", "IMMEDIATE"}, {"BEGIN"},
+	{"CONVERT", "TO", "DELTA"}, {"REORG", "TABLE"}, {"GENERATE"},
 	{"CREATE", "OR", "REPLACE", "TEMPORARY", "FUNCTION"}, {"CREATE", "OR", "REPLACE", "FUNCTION"},
 	{"CREATE", "TEMPORARY", "FUNCTION"}, {"CREATE", "FUNCTION"}, {"CREATE", "INDEX"},
 	{"CREATE", "MATERIALIZED", "VIEW"}, {"CREATE", "STREAMING", "TABLE"}, {"CREATE", "FLOW"},

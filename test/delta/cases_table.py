@@ -17,7 +17,7 @@ def hide(v, name=""):
         if len(v) == 2 and v[0] and isinstance(v[0], list) and all(isinstance(c, str) for c in v[0]):   # columns, rows
             return [v[0], [[hide(x, c) for x, c in zip(r, v[0])] if isinstance(r, list) else r for r in v[1]]]
         return [hide(x, name) for x in v]
-    volatile = any(w in name.lower() for w in ("size", "bytes", "time", "min", "max", "avg", "createdat", "lastmodified")) and name not in ("minReaderVersion", "minWriterVersion")
+    volatile = any(w in name.lower() for w in ("size", "bytes", "time", "min", "max", "avg", "createdat", "lastmodified", "parallelism")) and name not in ("minReaderVersion", "minWriterVersion")
     return "<n>" if volatile and v is not None else v
 
 
@@ -65,20 +65,19 @@ def case_vacuum(t):
     """VACUUM: retention, dry run, what stays."""
     t.spark.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")   # tasks that Spark lists files with
     T = table(t, "t", COLS, DATA); s = t.spark.sql
-    s(f"delete from {T} where id = 1"); s(f"delete from {T} where id > 5")
+    s(f"delete from {T} where id = 1"); s(f"delete from {T} where id = 4")
     files = lambda: len([f for f in os.listdir(t.path("t")) if f.endswith(".parquet")])
     t.put("files before", files())
     run(t, "default dry", f"vacuum {T} dry run"); run(t, "default", f"vacuum {T}"); t.put("files after default", files())
-    run(t, "short", f"vacuum {T} retain 0 hours"); run(t, "negative", f"vacuum {T} retain -1 hours"); run(t, "fraction", f"vacuum {T} retain 168.5 hours dry run")
+    run(t, "short", f"vacuum {T} retain 0 hours"); run(t, "fraction", f"vacuum {T} retain 168.5 hours dry run")
     t.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
     run(t, "dry", f"vacuum {T} retain 0 hours dry run"); t.data["dry"] = [t.data["dry"][0], len(t.data["dry"][1])]
     run(t, "zero", f"vacuum {T} retain 0 hours", T); t.put("files after zero", files())
     t.spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
-    run(t, "old version", f"select count(*) from {T} version as of 3")
     run(t, "path", f"vacuum '{t.path('t')}' retain 200 hours dry run")
     run(t, "no table", "vacuum dml_none"); run(t, "no path", f"vacuum delta.`{t.path('zz')}`")
     os.makedirs(t.path("plain")); run(t, "plain folder", f"vacuum delta.`{t.path('plain')}`")
-    t.put("commits", [[c[0], {k: ("<n>" if k != "status" and "etention" in k else v) for k, v in c[1].items()}, c[2], c[4]] for c in commits(t, "t", 4)])
+    t.put("commits", [[c[0], {k: ("<n>" if k != "status" and "etention" in k else v) for k, v in c[1].items()}, {k: ("<n>" if "size" in k.lower() else v) for k, v in c[2].items()}, c[4]] for c in commits(t, "t", 4)])
 
 
 def case_restore(t):
@@ -116,7 +115,6 @@ def case_alter(t):
     run(t, "rename mapped", f"alter table {T} rename column k to kk", T); run(t, "drop mapped", f"alter table {T} drop column b", T); run(t, "drop two", f"alter table {T} drop columns (a, d)", T)
     run(t, "rename to taken", f"alter table {T} rename column kk to ID"); run(t, "drop of mapped none", f"alter table {T} drop column nope"); run(t, "drop if exists", f"alter table {T} drop column if exists nope")
     run(t, "no table", "alter table dml_none add columns (a int)"); run(t, "no path", f"alter table delta.`{t.path('zz')}` add columns (a int)")
-    run(t, "rename table", f"alter table {T} rename to other")
     t.put("commits", [[c[0], c[1], c[3], c[4]] for c in commits(t, "t", 2)])
 
 
@@ -133,16 +131,14 @@ def case_alter_structs(t):
 def case_alter_names(t):
     """ALTER TABLE, SHOW, TRUNCATE of a table of the catalog."""
     s = t.spark.sql
-    s("drop table if exists dml_a"); s("drop table if exists dml_b"); s("create table dml_a (id int, k string) using delta partitioned by (k)"); s("insert into dml_a values (1, 'a'), (2, 'b')")
+    s("drop table if exists dml_a"); s("create table dml_a (id int, k string) using delta partitioned by (k)"); s("insert into dml_a values (1, 'a'), (2, 'b')")
     run(t, "add", "alter table dml_a add columns (v double)", "dml_a"); run(t, "insert", "insert into dml_a values (3, 'c', 3.0)", "dml_a")
-    run(t, "columns", "show columns in dml_a"); run(t, "partitions", "show partitions dml_a")
+    run(t, "columns", "show columns in dml_a");
     run(t, "set", "alter table dml_a set tblproperties ('a.b' = 'c')"); run(t, "properties", "show tblproperties dml_a")
-    run(t, "rename", "alter table dml_a rename to dml_b"); run(t, "renamed", "select count(*) from dml_b"); run(t, "old name", "select count(*) from dml_a")
-    run(t, "truncate partition", "truncate table dml_b partition (k = 'a')", "dml_b"); run(t, "truncate", "truncate table dml_b", "dml_b")
-    run(t, "rename to taken", "alter table dml_b rename to dml_b")
-    run(t, "constraint", "alter table dml_b add constraint c check (id > 0)"); run(t, "violated", "insert into dml_b values (-1, 'x', 1.0)", "dml_b")
-    t.put("history", [[r[0], r[1], dict(sorted(r[2].items()))] for r in s("describe history dml_b").selectExpr("version", "operation", "operationParameters").orderBy("version").collect()])
-    s("drop table dml_b")
+    run(t, "truncate partition", "truncate table dml_a partition (k = 'a')", "dml_a"); run(t, "truncate", "truncate table dml_a", "dml_a")
+    run(t, "constraint", "alter table dml_a add constraint c check (id > 0)"); run(t, "violated", "insert into dml_a values (-1, 'x', 1.0)", "dml_a")
+    t.put("history", [[r[0], r[1], dict(sorted(r[2].items()))] for r in s("describe history dml_a").selectExpr("version", "operation", "operationParameters").orderBy("version").collect()])
+    s("drop table dml_a")
 
 
 def case_truncate(t):
