@@ -244,7 +244,7 @@ def writer(part, rows):
     return iter([])`
 	call := &Call{
 		Shape: Foreach, Functions: []Function{{Pickle: pickled(t, setup, "(writer, None, None, None)")[0]}},
-		Input: oneField("x", plan.Long), Partition: 3,
+		Input: oneField("x", plan.Long), Partitions: []int{3},
 		Properties: map[string]string{"streaming.sql.batchId": "7"},
 	}
 	if _, err := results(t.Context(), h, call, []*chunk.Chunk{longs(int64(1), nil)}); err != nil {
