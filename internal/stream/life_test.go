@@ -582,3 +582,12 @@ func TestSourcesHearThatABatchIsOver(t *testing.T) {
 		}
 	})
 }
+
+// A run is active, so that no other takes its place, before it has a record.
+func TestARunThatIsNotRecordedYetIsNotSampled(t *testing.T) {
+	q := &Query{}
+	q.sample()
+	if q.Record() != nil {
+		t.Error("sampling made a record")
+	}
+}

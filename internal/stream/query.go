@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -24,6 +25,7 @@ type Query struct {
 	manager   *Manager
 	sink      connector.Sink
 	record    *monitor.Query
+	recorded  atomic.Bool // record is set; the run is active a moment before
 	log       *slog.Logger
 	gauges    gauges
 
@@ -79,6 +81,7 @@ func (q *Query) begin() {
 		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
 		Application: q.config.Env.Conf("spark.app.name"), Metrics: q.settings.metrics,
 	}, bus)
+	q.recorded.Store(true)
 }
 
 // healthConfig is what judging the query needs to know of its program.

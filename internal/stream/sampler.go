@@ -44,6 +44,9 @@ func (m *Manager) sample() {
 
 // sample looks at one query, and logs when how it does has changed.
 func (q *Query) sample() {
+	if !q.recorded.Load() {
+		return
+	}
 	before := q.record.Health().State
 	q.record.Sample(time.Now(), q.gauges.ask())
 	now := q.record.Health()
