@@ -212,11 +212,8 @@ func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error
 	if builtin && def.Internal && n.Internal {
 		b.Def = def
 	}
-	if over != nil && python {
-		return nil, plan.Unsupported("a Python function over a window").At(n.Origin)
-	}
 	if !builtin || def.Hidden && b.Def == nil {
-		return x.notOnShelf(n, name, b.Args)
+		return x.notOnShelf(n, name, b.Args, over)
 	}
 	if b.Args, err = x.padded(def.Name, b.Args); err != nil {
 		return nil, err
@@ -238,11 +235,12 @@ func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error
 
 // notOnShelf is a call of a function of the session, or the error about one that
 // nobody knows.
-func (x *exprs) notOnShelf(n *plan.UnresolvedFunction, name string, args []plan.Expr) (plan.Expr, error) {
+func (x *exprs) notOnShelf(n *plan.UnresolvedFunction, name string, args []plan.Expr, over *over,
+) (plan.Expr, error) {
 	if udf := x.Names.Function(name); udf != nil {
 		call := *udf
 		call.Args = args
-		return x.registered(n, &call)
+		return x.registered(n, &call, over)
 	}
 	if function.SparkHas(name) {
 		return nil, plan.Unsupported("the function " + plan.Quote(strings.ToLower(name))).At(n.Origin)

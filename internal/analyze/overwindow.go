@@ -10,11 +10,7 @@ import (
 
 // windowCall resolves f(…) OVER (…).
 func (x *exprs) windowCall(n *plan.WindowCall) (plan.Expr, error) {
-	f, ok := n.Function.(*plan.UnresolvedFunction)
-	if !ok {
-		return nil, plan.Unsupported("a Python function over a window").At(n.Origin)
-	}
-	e, err := x.called(f, &over{ignoreNulls: n.IgnoreNulls})
+	e, err := x.overWindow(n)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +50,36 @@ func (x *exprs) windowCall(n *plan.WindowCall) (plan.Expr, error) {
 	default:
 		return nil, x.notComputedBy(x.clause, w)
 	}
+}
+
+// overWindow resolves the function of a window.
+func (x *exprs) overWindow(n *plan.WindowCall) (plan.Expr, error) {
+	switch f := n.Function.(type) {
+	case *plan.UnresolvedFunction:
+		return x.called(f, &over{ignoreNulls: n.IgnoreNulls})
+	case *plan.PythonUDF:
+		if err := runnable(f); err != nil {
+			return nil, err
+		}
+		e, err := x.children(f)
+		if err != nil {
+			return nil, err
+		}
+		return x.pythonOver(e.(*plan.PythonUDF).WithKeywords())
+	default:
+		return nil, malformed("a window has no function")
+	}
+}
+
+// pythonOver is a Python function over a window, whose arguments are resolved.
+func (x *exprs) pythonOver(f *plan.PythonUDF) (plan.Expr, error) {
+	if !aggregates(f) {
+		return nil, x.notForWindow(f)
+	}
+	if iterates(f) {
+		return nil, plan.Unsupported("A Python function of iterators over a window")
+	}
+	return x.pythonAggregate(f), nil
 }
 
 // partitionable refuses keys that rows cannot be sorted by. A key that is no

@@ -17,12 +17,15 @@ var callable = []int{
 // aggregating are those that give one value of a group.
 var aggregating = []int{202, 217, 252, 254}
 
+// iterates reports those of them that get a group batch by batch.
+func iterates(f *plan.PythonUDF) bool { return f.EvalType == 217 || f.EvalType == 254 }
+
 func aggregates(f *plan.PythonUDF) bool { return slices.Contains(aggregating, f.EvalType) }
 
 // pythonCall resolves a Python function and its arguments.
 func (x *exprs) pythonCall(n *plan.PythonUDF) (plan.Expr, error) {
-	if !slices.Contains(callable, n.EvalType) {
-		return nil, plan.Unsupported(fmt.Sprintf("The Python function %s, of type %d,", n.Name, n.EvalType))
+	if err := runnable(n); err != nil {
+		return nil, err
 	}
 	in := x
 	if aggregates(n) && x.below != nil {
@@ -35,18 +38,30 @@ func (x *exprs) pythonCall(n *plan.PythonUDF) (plan.Expr, error) {
 	return x.pythonFunction(e.(*plan.PythonUDF).WithKeywords())
 }
 
+func runnable(f *plan.PythonUDF) error {
+	if !slices.Contains(callable, f.EvalType) {
+		return plan.Unsupported(fmt.Sprintf("The Python function %s, of type %d,", f.Name, f.EvalType))
+	}
+	return nil
+}
+
 // pythonFunction is a call of a Python function whose arguments are resolved. One
 // that aggregates is a call like those of the shelf.
 func (x *exprs) pythonFunction(f *plan.PythonUDF) (plan.Expr, error) {
 	if !aggregates(f) {
 		return f, nil
 	}
+	return x.aggregateCall(x.pythonAggregate(f))
+}
+
+// pythonAggregate is a function that aggregates as a call like those of the shelf.
+func (x *exprs) pythonAggregate(f *plan.PythonUDF) *plan.AggregateCall {
 	bare := *f
 	bare.Args = nil
 	text := strings.ReplaceAll(plan.SQLTextIn(f, x.Eval.Zone), "$", "$$")
-	return x.aggregateCall(&plan.AggregateCall{
-		Name: pythonAggregate, Args: f.Args, Of: f.Returns, Null: true, Text: text, Python: &bare,
-	})
+	return &plan.AggregateCall{
+		Name: pythonName, Args: f.Args, Of: f.Returns, Null: true, Text: text, Python: &bare,
+	}
 }
 
 func hasPythonAggregate(e plan.Expr) bool {
@@ -63,7 +78,7 @@ func (x *exprs) aggregatesBy(name string) bool {
 }
 
 // registered is a call by name of a Python function of the session.
-func (x *exprs) registered(n *plan.UnresolvedFunction, f *plan.PythonUDF) (plan.Expr, error) {
+func (x *exprs) registered(n *plan.UnresolvedFunction, f *plan.PythonUDF, over *over) (plan.Expr, error) {
 	syntax := ""
 	switch {
 	case !aggregates(f):
@@ -76,12 +91,15 @@ func (x *exprs) registered(n *plan.UnresolvedFunction, f *plan.PythonUDF) (plan.
 		return nil, plan.AnalysisError("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX",
 			"A Python function does not take "+syntax+".", "prettyName", "`pythonudaf`", "syntax", syntax).At(n.Origin)
 	}
+	if over != nil {
+		return x.pythonOver(f.WithKeywords())
+	}
 	return x.pythonFunction(f.WithKeywords())
 }
 
-// pythonAggregate is the name of calls that Python computes; no function of the
-// shelf is called so.
-const pythonAggregate = "python aggregate"
+// pythonName is the name of calls that Python computes; no function of the shelf is
+// called so.
+const pythonName = "python aggregate"
 
 // pythonColumns are the columns that a function of rows or groups yields.
 func (r *resolver) pythonColumns(f *plan.PythonUDF) ([]*plan.Attribute, error) {

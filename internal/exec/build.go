@@ -208,6 +208,8 @@ func (p *planner) functions(n plan.Node, want need) (input, error) {
 		return p.buildKeyedRows(n)
 	case *evalPython:
 		return p.buildEvalPython(n, want)
+	case *expanded:
+		return p.buildExpanded(n)
 	case *repeated:
 		return p.buildRepeated(n)
 	default:

@@ -26,6 +26,7 @@ type windowOp struct {
 type windowFn struct {
 	call   plan.Expr // *plan.Call or *plan.AggregateCall
 	def    *function.Def
+	python *overPython // instead of def
 	args   []int
 	filter int // of an aggregate, -1 without one
 	frame  frameForm
@@ -87,16 +88,18 @@ func (p *planner) windowFn(o *windowOp, w *plan.Windowed, exprs *[]plan.Expr) (w
 		return len(o.extra) - 1
 	}
 	fn := windowFn{call: w.Function, filter: -1}
-	name, args := "", []plan.Expr(nil)
+	name, args, known := "", []plan.Expr(nil), false
 	switch c := w.Function.(type) {
 	case *plan.AggregateCall:
 		name, args = c.Name, c.Args
 		fn.filter = column(c.Filter)
+		fn.python = pythonOver(c, w.Frame)
+		known = fn.python != nil
 	case *plan.Call:
 		name, args = c.Name, c.Args
 	}
 	fn.def, _ = function.Lookup(name)
-	if fn.def == nil || fn.def.Window == nil && fn.def.Accumulate == nil {
+	if !known && (fn.def == nil || fn.def.Window == nil && fn.def.Accumulate == nil) {
 		return fn, plan.Unsupported("the function " + name + " over a window").At(w.Origin)
 	}
 	for _, e := range args {
@@ -284,7 +287,10 @@ func (w *windowRows) arrange(all *rowkey.SortKeys, ids []int32, read *rowStore) 
 
 // compute is the value of a function for every place.
 func (w *windowRows) compute(fn *windowFn) (*chunk.Vector, error) {
-	if fn.def.Accumulate != nil {
+	switch {
+	case fn.python != nil:
+		return w.callPython(fn)
+	case fn.def.Accumulate != nil:
 		return w.aggregate(fn)
 	}
 	return windowFunctions[fn.def.Name](w, fn)

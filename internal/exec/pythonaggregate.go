@@ -17,7 +17,7 @@ func pythonCalls(n *plan.Aggregate) []*plan.AggregateCall {
 	for _, e := range n.Exprs {
 		plan.Walk(e, func(p plan.Expr) bool {
 			call, ok := p.(*plan.AggregateCall)
-			if ok {
+			if ok && !isMark(call.Name) {
 				calls = append(calls, call)
 				found = found || call.Python != nil
 			}
@@ -37,8 +37,12 @@ func (p *planner) buildPythonAggregate(n *plan.Aggregate, calls []*plan.Aggregat
 	if err := allPython(calls); err != nil {
 		return input{}, err
 	}
+	out := n.Output()
 	if n.Kind != plan.GroupBy {
-		return input{}, plan.Unsupported("grouping sets with aggregate functions in Python")
+		var err error
+		if n, err = p.expandSets(n); err != nil {
+			return input{}, err
+		}
 	}
 	columns, keys := slices.Clone(n.Group), len(n.Group)
 	at := map[string]int{}
@@ -81,7 +85,7 @@ func (p *planner) buildPythonAggregate(n *plan.Aggregate, calls []*plan.Aggregat
 		results[i] = overResults(e, replaced)
 	}
 	set, err := p.compileSet(results, attrs)
-	return input{op: &projectOp{o, set}, attrs: n.Output()}, err
+	return input{op: &projectOp{o, set}, attrs: out}, err
 }
 
 // allPython refuses functions of Python beside others.

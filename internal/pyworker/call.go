@@ -38,6 +38,9 @@ const (
 	CogroupArrow  Shape = "cogroupArrow"
 	// Aggregate functions give one value a group. The key follows them.
 	Aggregate Shape = "aggregate"
+	// Over functions give one value for each row of a group, computed over all its
+	// rows or over those between two places: the two columns behind the first Keys.
+	Over Shape = "over"
 	// StatePandas turns groups and their states into rows and states.
 	StatePandas Shape = "statePandas"
 	// Transform runs a stateful processor over groups, first states and timers;

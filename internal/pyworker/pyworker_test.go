@@ -239,6 +239,7 @@ func TestForeachTellsEpochAndPartition(t *testing.T) {
 from pyspark import TaskContext
 def writer(part, rows):
     epoch = TaskContext.get().getLocalProperty("streaming.sql.batchId")
+    print("open", part)
     for r in rows:
         print("part", part, "epoch", epoch, r)
     return iter([])`
@@ -250,7 +251,11 @@ def writer(part, rows):
 	if _, err := results(t.Context(), h, call, []*chunk.Chunk{longs(int64(1), nil)}); err != nil {
 		t.Fatal(err)
 	}
-	want := "part 3 epoch 7 Row(x=1)\npart 3 epoch 7 Row(x=None)\n"
+	call.Partitions = []int{1, 4} // without rows
+	if _, err := results(t.Context(), h, call); err != nil {
+		t.Fatal(err)
+	}
+	want := "open 3\npart 3 epoch 7 Row(x=1)\npart 3 epoch 7 Row(x=None)\nopen 1\nopen 4\n"
 	for range 100 {
 		if out.String() == want {
 			return

@@ -29,7 +29,8 @@ class Aggregate(Scalar):
         return [self.argument(columns, c, settings, arrow) for c in self.args]
 
     def argument(self, columns, at, settings, arrow):
-        return columns[at] if arrow else to_pandas(columns[at], settings.input.fields[at].dataType, settings)
+        # Unlike functions of rows, aggregates see structs as dicts.
+        return columns[at] if arrow else series_of(columns[at], settings.input.fields[at].dataType, settings, "dict")
 
 
 def aggregate(channel, call, pickles):
@@ -107,6 +108,41 @@ def cogroup_arrow(channel, call, pickles):
         give_table(channel, checked_table(function(*tables)), settings)
 
 
+def over(channel, call, pickles):
+    """A function over windows: a value for each row of a group, of all its rows or of those in its frame."""
+    import pandas as pd
+    import pyarrow as pa
+
+    settings, arguments = Settings(call), call["keys"]
+    set_task(call, call.get("partition", 0))
+    f = Aggregate(call["functions"][0], pickles[0], call, settings)
+    arrow = f.eval == 252
+    for batches in channel.groups():
+        columns = pieces(batches)
+        rows = sum(batch.num_rows for batch in batches)
+        positional = f.arguments(columns, settings, arrow)
+        named = {n: f.argument(columns, c, settings, arrow) for n, c in f.named.items()}
+        if len(columns) == arguments:
+            result = f.function(*positional, **named)
+            results = [result] * rows
+        else:
+
+            def cut(v, start, end):
+                return v.slice(start, end - start) if arrow else v.iloc[start:end]
+
+            results = [
+                f.function(*[cut(v, b, e) for v in positional], **{n: cut(v, b, e) for n, v in named.items()})
+                for b, e in zip(columns[arguments].to_pylist(), columns[arguments + 1].to_pylist())
+            ]
+        if arrow:
+            results = [r.as_py() if isinstance(r, pa.Scalar) else r for r in results]
+            column = pa.array(results, type=f.arrow_type)
+        else:
+            column = from_pandas(pd.Series(results), f.type, f.arrow_type, settings)
+        channel.give(pa.RecordBatch.from_arrays([column], schema=settings.schema))
+
+
 CALLS["aggregate"] = aggregate
+CALLS["over"] = over
 CALLS["cogroupPandas"] = cogroup_pandas
 CALLS["cogroupArrow"] = cogroup_arrow
