@@ -143,6 +143,10 @@ await check('keys of charts', {}, async page => {
   must(value !== await text(page, '#c-rates [data-v="0"]'), 'the values of other charts do not follow the cursor');
   await page.keyboard.press('+');
   must(await page.isVisible('#zoomout'), '+ does not zoom');
+  must(/^\?from=\d+&to=\d+$/.test(new URL(page.url()).search), `the zoom is not in the address: ${page.url()}`);
+  await page.reload();
+  await page.waitForSelector('#zoomout:visible');
+  await page.focus('#c-backlog .plot');
   await page.keyboard.press('0');
   must(!await page.isVisible('#zoomout'), '0 does not zoom out');
   await page.keyboard.press('Escape');

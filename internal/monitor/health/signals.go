@@ -67,9 +67,9 @@ func (w *Watch) Signals(now time.Time) Signals {
 	window := w.window()
 	s.ArrivalPerSecond = perSecond(w.arrived.within(now, window))
 	perUnit := w.rowsPerUnit()
-	s.ArrivalRowsPerSecond = s.ArrivalPerSecond * perUnit
+	s.ArrivalRowsPerSecond = inRows(s.ArrivalPerSecond, perUnit)
 	if !Known(s.Backlog.Rows) {
-		s.Backlog.Rows = w.waits() * perUnit
+		s.Backlog.Rows = inRows(w.waits(), perUnit)
 	}
 	s.ProcessedPerSecond = w.processed(now, window)
 	s.BacklogSeconds, s.BacklogBy = w.lag(now, s.ArrivalPerSecond)
@@ -96,6 +96,15 @@ func (w *Watch) rowsPerUnit() float64 {
 		return 1
 	}
 	return w.readRows / positive(w.read)
+}
+
+// inRows estimates an amount in rows; nothing is no rows, however many there are in a
+// unit.
+func inRows(amount, perUnit float64) float64 {
+	if amount == 0 {
+		return 0
+	}
+	return amount * perUnit
 }
 
 // unread is what waits in all sources together.

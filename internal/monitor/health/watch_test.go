@@ -355,3 +355,23 @@ func TestReasonOfAFailureIsTheLineThatSaysMost(t *testing.T) {
 		}
 	}
 }
+
+func TestNoFilesAreNoRows(t *testing.T) {
+	w := New(Config{}, at(0))
+	look := func(second, files float64) {
+		w.Observe(Reading{At: at(second), Sources: []Source{{Name: "files", UntilLoss: math.NaN(),
+			Read:   Amount{Rows: math.NaN(), Bytes: math.NaN(), Files: 0},
+			Unread: Amount{Rows: math.NaN(), Bytes: math.NaN(), Files: files},
+		}}})
+	}
+	for second := range 60 {
+		look(float64(second), 0)
+	}
+	if s := w.Signals(at(60)); s.ArrivalRowsPerSecond != 0 || s.Backlog.Rows != 0 {
+		t.Errorf("without a file: %v rows/s, %v rows", s.ArrivalRowsPerSecond, s.Backlog.Rows)
+	}
+	look(61, 3)
+	if s := w.Signals(at(62)); Known(s.ArrivalRowsPerSecond) || Known(s.Backlog.Rows) {
+		t.Errorf("of files that nobody opened: %v rows/s, %v rows", s.ArrivalRowsPerSecond, s.Backlog.Rows)
+	}
+}

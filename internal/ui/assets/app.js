@@ -373,8 +373,10 @@ function chartsOf(id) {
         detail || get('/api/v1/queries/' + encodeURIComponent(id)),
         get(path + (day ? `&from=${to - 864e5}&step=240` : `&from=${to - 36e5}`)),
       ]);
+      const first = !charts;
       charts ||= start(q, series);
       charts.show(series, day ? 0 : +r, q);
+      if (first && +params().get('to') > +params().get('from')) charts.zoom(+params().get('from'), +params().get('to'));
       read = Date.now();
     } catch {
       // The dot says that the server does not answer; the next try is a step away.
@@ -383,7 +385,9 @@ function chartsOf(id) {
     busy = false;
   }
   function start(q, series) {
-    const charts = mount(q, series);
+    const charts = mount(q, series, zoom => {
+      setParams({ from: zoom && Math.round(zoom[0]), to: zoom && Math.round(zoom[1]) });
+    });
     themed.push(charts.themed);
     return charts;
   }
@@ -391,9 +395,9 @@ function chartsOf(id) {
   bar.onclick = e => {
     if (e.target.id === 'zoomout') charts?.reset();
     if (!e.target.dataset.r) return;
+    charts?.reset();
     setParams({ range: e.target.dataset.r === '30' ? '' : e.target.dataset.r });
     press();
-    charts?.reset();
     load();
   };
   press();

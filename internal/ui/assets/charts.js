@@ -40,8 +40,9 @@ function scale(max, unit) {
 const format = { ms: fmt.short, bytes: fmt.bytes, rows: fmt.num };
 const trimmed = text => text.replace(/\.0(?=\D|$)/, '');
 
-// mount draws the charts of a query into #charts and keeps them by range, zoom and theme.
-export function mount(detail, series) {
+// mount draws the charts of a query into #charts and keeps them by range, zoom and theme. zooms is told of what a
+// person zoomed to, and of null when that is over.
+export function mount(detail, series, zooms) {
   readInk();
   const host = $('#charts');
   let q = detail, data = series, plots = [], x = [], home = [0, 0], shown = [0, 0], minutes = 30, quiet = false;
@@ -144,6 +145,7 @@ export function mount(detail, series) {
     quiet = false;
     describe();
     $('#zoomout').hidden = !zoomed();
+    zooms(zoomed() ? shown : null);
   }
   function reset() { range(...home); }
 
@@ -320,7 +322,7 @@ export function mount(detail, series) {
       if (plots.length && !plots.some(p => p.u.cursor.idx != null)) describe();
       $('#zoomout').hidden = !zoomed();
     },
-    zoom: range, reset, zoomed: () => zoomed() ? shown : null,
+    zoom: range, reset,
     themed() { readInk(); plots.forEach(p => p.u.redraw(false, true)); },
   };
   take(series);
