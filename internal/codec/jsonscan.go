@@ -170,6 +170,14 @@ func (s *jsonScanner) strSlow(start, n int, quote byte) (content []byte, next in
 	return nil, -1
 }
 
+// Text is b as Java decodes it: with U+FFFD for bytes that are no UTF-8.
+func Text(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	return replaceBadUTF8(b)
+}
+
 // replaceBadUTF8 is a copy with U+FFFD for bytes that are no UTF-8.
 func replaceBadUTF8(b []byte) []byte {
 	out := make([]byte, 0, len(b)+8)

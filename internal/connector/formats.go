@@ -18,6 +18,7 @@ var shelf = sync.OnceValue(func() []*Format {
 		parquetFormat(),
 		rateFormat(),
 		ratePerBatchFormat(),
+		socketFormat(),
 		stateMetadataFormat(),
 		stateFormat(),
 		textFormat(),

@@ -34,12 +34,17 @@ func rateFormat() *Format {
 // rateRelation is the relation of both rate sources, whose schema is fixed.
 func rateRelation(r *plan.Read, format, provider string) (*plan.Relation, error) {
 	if r.Schema != nil {
-		return nil, plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_2242",
-			fmt.Sprintf("The source %s has a schema of its own and takes none from the user.", provider),
-			"provider", provider)
+		return nil, takesNoSchema(provider)
 	}
 	schema := plan.Struct(plan.Col("timestamp", plan.Timestamp), plan.Col("value", plan.Long))
 	return &plan.Relation{Format: format, Schema: schema, Options: r.Options, Paths: r.Paths}, nil
+}
+
+// takesNoSchema refuses the user's schema.
+func takesNoSchema(provider string) error {
+	return plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_2242",
+		fmt.Sprintf("The source %s has a schema of its own and takes none from the user.", provider),
+		"provider", provider)
 }
 
 // rateSettings are the checked options of a rate source.

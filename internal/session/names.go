@@ -180,7 +180,7 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 	if m.Streaming && f.Source == nil {
 		return nil, notStreamed(f.Name, "reading")
 	}
-	if f.Describe == nil {
+	if f.Describe == nil || f.Scan == nil && !m.Streaming {
 		return nil, notReadable(f)
 	}
 	m.Format = f.Name
