@@ -52,7 +52,7 @@ func TestBatches(t *testing.T) {
 // TestSocket reads lines from a server and compares with what Spark 4.3 printed.
 func TestSocket(t *testing.T) {
 	server := testkit.Start(t, testkit.ServerOptions{Env: []string{"TZ=UTC"}})
-	compareLines(t, "socket", runProgram(t, server, "4.3", "socket.py"), "^$")
+	compareLines(t, "socket", runProgram(t, server, "4.3", "socket_lines.py"), "^$")
 }
 
 // runProgram is what a program of testdata/python prints.
