@@ -34,6 +34,7 @@ type deltaSource struct {
 
 	begin   deltaOffset     // where a query begins that has read nothing; valid once begun
 	begun   bool            // begin was found out
+	resumed bool            // the columns before a place that was kept were looked at
 	pinned  bool            // the reader stays at the version that AvailableNow ends with
 	initial *delta.Snapshot // the version that begin is of, nil when it is none
 
@@ -237,7 +238,29 @@ func (d *deltaSource) parse(ctx context.Context, o Offset) (at deltaOffset, ok b
 				"Begin with a new checkpoint.", at.TableID, d.text, d.reader.Metadata.ID),
 			"oldTableId", at.TableID, "newTableId", d.reader.Metadata.ID)
 	}
-	return at, true, nil
+	return at, true, d.checkResumed(ctx, at)
+}
+
+// checkResumed refuses to go on behind a rename or drop in a table that maps its columns,
+// though the rows to come have the new columns: the query has read others.
+func (d *deltaSource) checkResumed(ctx context.Context, at deltaOffset) error {
+	if d.resumed || at.Starting || at.Version == 0 || !d.reader.Mapped() {
+		return nil
+	}
+	d.resumed = true
+	before := min(at.Version-1, d.reader.Version)
+	old, err := d.table.LoadVersion(ctx, before)
+	var gone *plan.Error
+	if errors.As(err, &gone) || errors.Is(err, fs.ErrNotExist) {
+		return nil // the log does not go back so far
+	}
+	if err != nil {
+		return err
+	}
+	if ok, err := d.reader.Reads(&old.Metadata); err != nil || ok {
+		return err
+	}
+	return d.incompatible(before, &old.Metadata)
 }
 
 func deltaState(condition, state, msg string, args ...string) *plan.Error {

@@ -99,9 +99,9 @@ func statusOf(err error, log *errorLog) error {
 		if p := encode(parameters(e)); len(p) <= maxParameters {
 			info.Metadata["errorClass"] = e.Condition
 			info.Metadata["messageParameters"] = p
-			if e.State != "" {
-				info.Metadata["sqlState"] = e.State
-			}
+		}
+		if e.State != "" {
+			info.Metadata["sqlState"] = e.State
 		}
 	}
 	s, detailErr := status.New(codes.Internal, abbreviate(e.Error())).WithDetails(info)

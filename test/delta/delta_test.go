@@ -33,8 +33,10 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 	if !slices.IsSorted(held) {
 		t.Error("passing.txt is not sorted")
 	}
-	server := testkit.Start(t, testkit.ServerOptions{Args: []string{"--conf", "spark.sql.session.timeZone=UTC",
-		"--conf", "spark.sql.shuffle.partitions=2"}})
+	server := testkit.Start(t, testkit.ServerOptions{
+		Args: []string{"--conf", "spark.sql.session.timeZone=UTC", "--conf", "spark.sql.shuffle.partitions=2"},
+		Env:  []string{"PYSPARK_PYTHON=" + python, "PYTHONDONTWRITEBYTECODE=1"},
+	})
 	ran := 0
 	for _, cases := range []string{"dml", "features", "sink", "source", "sql", "table"} {
 		cmd := exec.CommandContext(t.Context(), python, "../kafka/harness.py", "--cases", "cases_"+cases+".py",
