@@ -29,6 +29,10 @@ type Env struct {
 	// Compute makes SQL expressions over columns of a schema ready to be computed, now
 	// being the time that they see. Nil where there is no SQL.
 	Compute func(texts []string, columns plan.Type, now time.Time) (*Computed, error)
+	// NextWrite names the next write into the table of a directory, where the function of
+	// a foreachBatch is at work that shall write each batch once: version is the batch.
+	// Nil elsewhere.
+	NextWrite func(dir string) (app string, version int64)
 	// Warn is told what was skipped or left undone without stopping a query: a
 	// corrupt file that may be ignored, a checkpoint of a table. Nil drops it.
 	Warn func(text string)

@@ -2,9 +2,9 @@ package connector
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -266,6 +266,9 @@ func makeDelta(ctx context.Context, env *Env, t delta.Table, spec WriteSpec, row
 	if err != nil {
 		return err
 	}
+	if change.Txn, err = DeltaTxn(env, t.Dir, spec.Options); err != nil || change.Txn.Done(s) {
+		return err
+	}
 	fit, err := change.Metadata.Fit()
 	if err != nil {
 		return err
@@ -310,9 +313,9 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	if err != nil {
 		return err
 	}
-	txn, err := txnOption(env, spec.Options)
-	if err != nil || txn != nil && s.TxnVersion(txn.AppID) >= txn.Version {
-		return err
+	txn, err := DeltaTxn(env, t.Dir, spec.Options)
+	if err != nil || txn.Done(s) {
+		return errors.Join(err, spec.Replaces.discard())
 	}
 	w := &deltaWrite{env: env, table: t, schema: spec.Schema, options: spec.Options, partitions: spec.Partitions,
 		castable: narrower, replace: spec.Mode == plan.SaveOverwrite, properties: tableProperties(spec)}
@@ -387,23 +390,6 @@ func tableProperties(spec WriteSpec) map[string]string {
 // wider one.
 func narrower(from, to plan.Type) bool {
 	return from.Kind >= plan.KindByte && from.Kind < to.Kind && to.Kind <= plan.KindInt
-}
-
-func txnOption(env *Env, o plan.Options) (*delta.Txn, error) {
-	app, ok := o.Get("txnAppId")
-	text, also := o.Get("txnVersion")
-	if !ok && !also {
-		return nil, nil
-	}
-	if !ok || !also {
-		const reason = "Both txnVersion and txnAppId must be specified for idempotent data frame writes"
-		return nil, deltaIllegal("DELTA_INVALID_IDEMPOTENT_WRITES_OPTIONS", "42616", reason+".", "reason", reason)
-	}
-	version, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || version < 0 {
-		return nil, deltaOption("txnVersion", text, "must be a non-negative integer")
-	}
-	return &delta.Txn{AppID: app, Version: version, LastUpdated: env.Now().UnixMilli()}, nil
 }
 
 // deltaSink appends batches to a table, or replaces it by each. The id of the

@@ -50,6 +50,14 @@ func replaceDelta(ctx context.Context, w *deltaWrite, spec WriteSpec, txn *delta
 	return err
 }
 
+// discard removes the files of a replacement that is not made.
+func (r *DeltaReplacement) discard() error {
+	if r == nil {
+		return nil
+	}
+	return r.Snapshot.DiscardRewritten(r.Kept)
+}
+
 // replacedParams are the options of the write that the history shows.
 func replacedParams(w *deltaWrite) []delta.Param {
 	var out []delta.Param

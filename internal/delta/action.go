@@ -105,6 +105,9 @@ type Txn struct {
 	LastUpdated int64  `json:"lastUpdated,omitempty"` // ms since 1970
 }
 
+// Done reports whether the table has the transaction already.
+func (t *Txn) Done(s *Snapshot) bool { return t != nil && s.TxnVersion(t.AppID) >= t.Version }
+
 // DomainMetadata is what a feature keeps with the table: a text under a name.
 type DomainMetadata struct {
 	Domain        string `json:"domain"`

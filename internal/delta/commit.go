@@ -77,7 +77,7 @@ func (s *Snapshot) Commit(ctx context.Context, c Change) (done bool, err error) 
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		if c.Txn != nil && s.TxnVersion(c.Txn.AppID) >= c.Txn.Version {
+		if c.Txn.Done(s) {
 			return false, nil
 		}
 		if err := s.checkChange(&c); err != nil {

@@ -38,6 +38,9 @@ func deleteRows(ctx context.Context, s *Session, c *plan.Delete) (*Result, error
 	if err != nil {
 		return nil, err
 	}
+	if done, err := t.done(); done || err != nil {
+		return answer(affectedSchema(c)), err
+	}
 	n, err := t.delete(ctx, cond)
 	if err != nil {
 		return nil, err

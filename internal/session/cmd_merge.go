@@ -40,6 +40,9 @@ func mergeRows(ctx context.Context, s *Session, c *plan.Merge) (*Result, error) 
 			return nil, err
 		}
 	}
+	if done, err := t.done(); done || err != nil {
+		return answer(mergeSchema(c)), err
+	}
 	if err := m.run(ctx); err != nil {
 		return nil, err
 	}

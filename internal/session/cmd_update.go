@@ -41,6 +41,9 @@ func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error
 	if err != nil {
 		return nil, err
 	}
+	if done, err := t.done(); done || err != nil {
+		return answer(affectedSchema(c)), err
+	}
 	n, err := t.update(ctx, c.Cond != nil, cond, values)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -91,7 +92,26 @@ func (s *Session) Command(ctx context.Context, c plan.Command) (*Result, error) 
 	if err != nil {
 		return nil, said(err)
 	}
-	return r, nil
+	return r, s.afterWrite(c)
+}
+
+// Settings of the transaction that statements of a session are in.
+const (
+	txnVersionKey = "spark.databricks.delta.write.txnVersion"
+	txnResetKey   = "spark.databricks.delta.write.txnVersion.autoReset.enabled"
+)
+
+// afterWrite ends the transaction that a session's settings name, where they say so.
+func (s *Session) afterWrite(c plan.Command) error {
+	switch c.(type) {
+	case *plan.Insert, *plan.Write, *plan.Delete, *plan.Update, *plan.Merge:
+	default:
+		return nil
+	}
+	if _, ok := s.conf.explicit(txnVersionKey); !ok || !strings.EqualFold(s.conf.value(txnResetKey), "true") {
+		return nil
+	}
+	return s.conf.Unset(txnVersionKey)
 }
 
 func text(name string) plan.Field { return plan.Field{Name: name, Type: plan.String} }

@@ -68,6 +68,9 @@ func (s *Session) begin() (*scope, error) {
 		},
 	}
 	sc.files.Compute = sc.compute
+	if w := s.batchWrites(); w != nil {
+		sc.files.NextWrite = w.next
+	}
 	return sc, nil
 }
 

@@ -120,8 +120,12 @@ func (b *streamStart) toPython() error {
 
 // openBatches starts the worker of a foreachBatch. Its function runs in a copy
 // of the session, made now.
-func (b *streamStart) openBatches(ctx context.Context, _ *connector.Env, _ connector.SinkSpec,
+func (b *streamStart) openBatches(ctx context.Context, _ *connector.Env, spec connector.SinkSpec,
 ) (connector.Sink, error) {
+	once, err := optionFlag(spec.Options, idempotentOption)
+	if err != nil {
+		return nil, err
+	}
 	root, f := b.scope.session, b.command.ForeachAll
 	engine := root.engine
 	if engine.door == nil {
@@ -140,6 +144,7 @@ func (b *streamStart) openBatches(ctx context.Context, _ *connector.Env, _ conne
 	}
 	return &batchSink{
 		session: clone, schema: b.spec.Schema, budget: b.scope.eval.Memory, worker: worker, leave: leave,
+		query: spec.QueryID, once: once,
 	}, nil
 }
 
@@ -162,6 +167,8 @@ type batchSink struct {
 	budget  *chunk.Budget
 	worker  *pyworker.Batches
 	leave   func()
+	query   string // its id
+	once    bool   // each write of the function is made once for a batch
 }
 
 func (k *batchSink) Describe() string { return "ForeachBatchSink" }
@@ -175,6 +182,10 @@ func (k *batchSink) Write(ctx context.Context, batch connector.Batch) (int64, er
 	}
 	frame := k.session.putSpool(s, batch.ID)
 	defer k.session.dropSpool(frame)
+	if k.once {
+		k.session.setWrites(&batchWrites{query: k.query, batch: batch.ID, count: map[string]int{}})
+		defer k.session.setWrites(nil)
+	}
 	return uncounted, k.worker.Run(ctx, frame, batch.ID)
 }
 

@@ -232,8 +232,8 @@ func (t *target) overflow(err error) error {
 
 // change is the commit of a statement, and its numbers.
 func (t *target) change(params []delta.Param) delta.Change {
-	return delta.Change{Operation: t.operation, Params: params, Reads: t.reads, Now: t.scope.files.Now(),
-		Ruled: true}
+	return delta.Change{Operation: t.operation, Params: params, Reads: t.reads, Txn: t.txn,
+		Now: t.scope.files.Now(), Ruled: true}
 }
 
 // finish commits a change; without files that come or go there is nothing to do.

@@ -30,6 +30,7 @@ type Session struct {
 	functions map[string]*plan.PythonUDF
 	memories  map[string]*stream.Query // of memory sinks with a view, by run id
 	spools    map[string]*spool        // of the batch that a foreachBatch is at
+	writes    *batchWrites             // of that batch, where it shall be written once
 }
 
 // NewSession makes a session with the server's settings.

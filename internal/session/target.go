@@ -39,6 +39,7 @@ type target struct {
 	files    []*delta.Add      // that the scan reads
 	reads    *delta.Reads      // what the statement rests on
 
+	txn      *delta.Txn  // nil when the statement is in none
 	feed     bool        // the table has a change feed that the statement must tell
 	narrowed []narrowing // casts of assigned values that may overflow
 }
@@ -73,6 +74,13 @@ func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Nod
 		return nil, plan.Unsupported(operation + " on an older version of a table")
 	}
 	return t, t.open(ctx, scan)
+}
+
+// done finds the statement's transaction and reports whether the table has it.
+func (t *target) done() (bool, error) {
+	var err error
+	t.txn, err = connector.DeltaTxn(t.scope.files, t.snapshot.Dir, nil)
+	return t.txn.Done(t.snapshot), err
 }
 
 // notChanged refuses a table of files. Spark refuses UPDATE and MERGE while it

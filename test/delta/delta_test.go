@@ -38,7 +38,7 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 		Env:  []string{"PYSPARK_PYTHON=" + python, "PYTHONDONTWRITEBYTECODE=1"},
 	})
 	ran := 0
-	for _, cases := range []string{"dml", "features", "sink", "source", "sql", "table"} {
+	for _, cases := range []string{"dml", "features", "sink", "source", "sql", "table", "upsert"} {
 		cmd := exec.CommandContext(t.Context(), python, "../kafka/harness.py", "--cases", "cases_"+cases+".py",
 			"--check", "expected", "--remote", server.Remote())
 		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -65,5 +65,24 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 	}
 	if ran != len(held) {
 		t.Errorf("%d of the %d listed programs have a recording", ran, len(held))
+	}
+}
+
+// A function of foreachBatch that fails behind its writes runs again. Its writes are
+// made twice, as in Spark, unless the query says otherwise.
+func TestABatchThatRunsTwiceIsWrittenOnce(t *testing.T) {
+	python := testkit.Python(t)
+	server := testkit.Start(t, testkit.ServerOptions{
+		Env: []string{"PYSPARK_PYTHON=" + python, "PYTHONDONTWRITEBYTECODE=1"}})
+	for option, want := range map[string]string{
+		"true":  "[3, [[0, 2011], [1, 11], [2, 11]], 6]",
+		"false": "[3, [[0, 4022], [1, 22], [2, 22]], 12]",
+	} {
+		cmd := exec.CommandContext(t.Context(), python, "once.py", server.Remote(), t.TempDir(), option)
+		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.Output()
+		if got := strings.TrimSpace(string(out)); err != nil || got != want {
+			t.Errorf("%s: got %s, %v, want %s", option, got, err, want)
+		}
 	}
 }
