@@ -86,7 +86,9 @@ func genAlone(t *rapid.T) modelClause {
 // modelMerge is a MERGE of the model.
 type modelMerge struct {
 	source                        []modelRow
-	on                            modelPredicate // beside t.id = s.id, of the table
+	on                            modelPredicate // beside the keys, of the table
+	keys                          []string       // that are compared, id or k
+	op                            string         // = or <=>
 	matched, notMatched, bySource []modelClause
 }
 
@@ -96,8 +98,8 @@ func (m *modelMerge) text() string {
 		rows[i] = r.String()
 	}
 	text := fmt.Sprintf("MERGE INTO t USING (SELECT CAST(id AS BIGINT) id, CAST(k AS STRING) k, "+
-		"CAST(v AS BIGINT) v FROM VALUES %s AS s(id, k, v)) s ON t.id = s.id AND %s",
-		strings.Join(rows, ", "), m.on.text)
+		"CAST(v AS BIGINT) v FROM VALUES %s AS s(id, k, v)) s ON %s AND %s",
+		strings.Join(rows, ", "), m.keyText(), m.on.text)
 	for _, c := range slices.Concat(m.matched, m.notMatched, m.bySource) {
 		text += c.text
 	}
@@ -105,8 +107,24 @@ func (m *modelMerge) text() string {
 }
 
 func (m *modelMerge) meets(t, s modelRow) bool {
-	eq := compareWith(t.id, s.id, "=")
-	return eq != nil && *eq && m.on.is(t)
+	for _, key := range m.keys {
+		eq, nulls := compareWith(t.id, s.id, "="), t.id == nil && s.id == nil
+		if key == "k" {
+			eq, nulls = compareWith(t.k, s.k, "="), t.k == nil && s.k == nil
+		}
+		if (eq == nil || !*eq) && (m.op == "=" || !nulls) {
+			return false
+		}
+	}
+	return m.on.is(t)
+}
+
+func (m *modelMerge) keyText() string {
+	parts := make([]string, len(m.keys))
+	for i, key := range m.keys {
+		parts[i] = fmt.Sprintf("t.%s %s s.%s", key, m.op, key)
+	}
+	return strings.Join(parts, " AND ")
 }
 
 // run is the rows behind the MERGE and its answer; ok is false when several rows of
@@ -162,6 +180,8 @@ func (m *modelTable) merge(t *rapid.T) {
 	g := &modelMerge{
 		source:     rapid.SliceOfN(genRow(), 1, 5).Draw(t, "source"),
 		on:         genPredicate("t.", 0).Draw(t, "on"),
+		keys:       rapid.SampledFrom([][]string{{"id"}, {"k"}, {"k", "id"}}).Draw(t, "keys"),
+		op:         rapid.SampledFrom([]string{"=", "<=>"}).Draw(t, "op"),
 		matched:    genClauses("MATCHED", "t.", genMatched).Draw(t, "matched"),
 		notMatched: genClauses("NOT MATCHED", "s.", genNotMatched).Draw(t, "not matched"),
 		bySource:   genClauses("NOT MATCHED BY SOURCE", "t.", genAlone).Draw(t, "by source"),

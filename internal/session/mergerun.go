@@ -150,9 +150,12 @@ func (m *merge) run(ctx context.Context) error {
 	if err := m.keep(ctx); err != nil {
 		return err
 	}
-	m.matches = newMatches(m.eval.Memory.Part(), len(m.files), m.source.count)
-	err := m.write(ctx)
-	m.matches.close()
+	err := m.narrow()
+	if err == nil {
+		m.matches = newMatches(m.eval.Memory.Part(), len(m.files), m.source.count)
+		err = m.write(ctx)
+		m.matches.close()
+	}
 	if err := errors.Join(err, m.source.rows.remove()); err != nil {
 		return err
 	}
