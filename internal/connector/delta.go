@@ -44,6 +44,7 @@ func deltaFormat() *Format {
 			{"partitionOverwriteMode", "static", "dynamic: an overwrite replaces only the partitions that it writes"},
 			{"txnAppId", "", "with txnVersion: an application whose writes are made once"},
 			{"txnVersion", "", "number of the application's write; a lower or equal one changes nothing"},
+			{UpsertOption, "false", "mode update: whether a group takes the place of what the table has of it"},
 		},
 		Describe: describeDelta,
 		Scan:     scanDelta,
@@ -400,8 +401,16 @@ type deltaSink struct {
 	snapshot *delta.Snapshot // nil before the table was looked at
 }
 
+// UpsertOption lets a stream write in mode update: session turns its batches into a
+// MERGE by the grouping columns. What is opened here makes the table.
+const UpsertOption = "weir.delta.upsert"
+
 func openDeltaSink(_ context.Context, env *Env, spec SinkSpec) (Sink, error) {
-	if spec.Mode == plan.UpdateMode {
+	upsert, err := boolOption(spec.Options, UpsertOption, false)
+	if err != nil {
+		return nil, err
+	}
+	if spec.Mode == plan.UpdateMode && !upsert {
 		return nil, deltaError("DELTA_UNSUPPORTED_OUTPUT_MODE", "0AKDC",
 			"A Delta table can be appended to or replaced; output mode update is not possible.",
 			"dataSource", deltaClass, "mode", "Update")

@@ -35,11 +35,6 @@ func mergeRows(ctx context.Context, s *Session, c *plan.Merge) (*Result, error) 
 	if err := m.resolve(c); err != nil {
 		return nil, err
 	}
-	if len(m.matched)+len(m.bySource) > 0 {
-		if err := t.snapshot.CheckRemovable(); err != nil {
-			return nil, err
-		}
-	}
 	if done, err := t.done(); done || err != nil {
 		return answer(mergeSchema(c)), err
 	}
@@ -59,6 +54,7 @@ type merge struct {
 	matched, notMatched, bySource []mergeClause
 	evolves                       bool // the table gets the columns that it lacks
 
+	batch   *spool // the source, when it is kept already; it is not the statement's to remove
 	source  *mergeSource
 	matches *matches
 	found   time.Duration // until the files to write were known
@@ -113,6 +109,9 @@ func (m *merge) resolve(c *plan.Merge) error {
 			}
 			*kind.to = append(*kind.to, r)
 		}
+	}
+	if len(m.matched)+len(m.bySource) > 0 {
+		return m.snapshot.CheckRemovable()
 	}
 	return nil
 }

@@ -38,18 +38,23 @@ func (m *merge) keep(ctx context.Context) error {
 		m.pin()
 		m.reads.Whole = true
 	}
-	rows, err := m.query(ctx, m.tables.Node(1))
-	if err != nil {
-		return err
-	}
 	s := &mergeSource{columns: m.tables.Columns(overSource...),
-		number: m.analyzer.NewColumn("number", plan.Long)}
-	if s.rows, err = m.session.engine.spooled(plan.SchemaOf(s.columns), rows, m.eval.Memory); err != nil {
-		return err
+		number: m.analyzer.NewColumn("number", plan.Long), rows: m.batch}
+	if s.rows == nil {
+		rows, err := m.query(ctx, m.tables.Node(1))
+		if err != nil {
+			return err
+		}
+		if s.rows, err = m.session.engine.spooled(plan.SchemaOf(s.columns), rows, m.eval.Memory); err != nil {
+			return err
+		}
 	}
 	for c, err := range s.rows.rows() {
 		if err != nil {
-			return errors.Join(err, s.rows.remove())
+			if m.batch == nil {
+				err = errors.Join(err, s.rows.remove())
+			}
+			return err
 		}
 		s.count += int64(c.Rows)
 	}
@@ -156,7 +161,10 @@ func (m *merge) run(ctx context.Context) error {
 		err = m.write(ctx)
 		m.matches.close()
 	}
-	if err := errors.Join(err, m.source.rows.remove()); err != nil {
+	if m.batch == nil {
+		err = errors.Join(err, m.source.rows.remove())
+	}
+	if err != nil {
 		return err
 	}
 	return m.commit(ctx)

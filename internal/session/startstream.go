@@ -85,6 +85,9 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if err := b.target(ctx, resolved, mode); err != nil {
 		return nil, err
 	}
+	if err := b.upsert(resolved); err != nil {
+		return nil, err
+	}
 	if b.format.SinkMode != nil {
 		if err := b.format.SinkMode(mode); err != nil {
 			return nil, err
