@@ -33,7 +33,11 @@ func (t *target) assigned(set []plan.Assignment, over ...int) ([]plan.Expr, erro
 	if err := conflicting(settings); err != nil {
 		return nil, err
 	}
-	return t.settled(settings)
+	out, err := t.settled(settings)
+	if err != nil {
+		return nil, err
+	}
+	return out, t.fill(out, givenBy(settings), false)
 }
 
 // assignable is the path of the column or field that SET names.

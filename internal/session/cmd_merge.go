@@ -188,7 +188,8 @@ func (m *merge) star(word string) ([]plan.Expr, error) {
 			return nil, err
 		}
 	}
-	return out, nil
+	given := func(name string) bool { return m.sourceColumn(name) != nil }
+	return out, m.fill(out, given, word == "INSERT")
 }
 
 func (m *merge) sourceColumn(name string) *plan.Attribute {
@@ -233,7 +234,7 @@ func (m *merge) insertion(set []plan.Assignment) ([]plan.Expr, error) {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, m.fill(out, givenBy(settings), true)
 }
 
 // insertColumn is the path of a column that a clause names, which may be new.

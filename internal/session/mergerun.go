@@ -423,7 +423,15 @@ func (m *merge) writeInserts(ctx context.Context, w *rewriting) error {
 	if err != nil {
 		return err
 	}
-	return w.addAll(ctx, rows)
+	if len(m.numbered) == 0 {
+		return w.addAll(ctx, rows)
+	}
+	last := map[int]int64{}
+	if err := w.addAll(ctx, m.numbering(rows, last)); err != nil {
+		return err
+	}
+	m.snapshot.Number(m.fit, last)
+	return nil
 }
 
 func (m *merge) commit(ctx context.Context) error {
@@ -435,6 +443,9 @@ func (m *merge) commit(ctx context.Context) error {
 	c.Metrics = m.metrics()
 	if len(c.Removes)+len(c.Adds) > 0 {
 		c.Metadata, c.Protocol = m.fit.Metadata, m.fit.Protocol
+	}
+	if m.fit.Numbered {
+		c.Tags = map[string]string{delta.IdentityTag: "true"}
 	}
 	return m.finish(ctx, c, m.made)
 }

@@ -39,9 +39,10 @@ type target struct {
 	files    []*delta.Add      // that the scan reads
 	reads    *delta.Reads      // what the statement rests on
 
-	txn      *delta.Txn  // nil when the statement is in none
-	feed     bool        // the table has a change feed that the statement must tell
-	narrowed []narrowing // casts of assigned values that may overflow
+	txn      *delta.Txn              // nil when the statement is in none
+	numbered map[int]*delta.Identity // identity columns of inserted rows, by their place
+	feed     bool                    // the table has a change feed that the statement must tell
+	narrowed []narrowing             // casts of assigned values that may overflow
 }
 
 // column is one of the table as a statement leaves it.
