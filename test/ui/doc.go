@@ -6,6 +6,6 @@
 //	package-lock.json  the two packages from npm; `make browser` installs them
 //
 // The pages are those of internal/ui over a registry that a simulation feeds, so that
-// every state is seen and no engine is needed. `go test ./test/ui -serve HOST:PORT`
+// every state is seen and no engine is needed. `go test -tags look ./test/ui -v -run TestServe -serve HOST:PORT`
 // serves them to look at. Screenshots are left in the directory that WEIR_SHOTS names.
 package ui

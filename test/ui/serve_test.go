@@ -3,11 +3,8 @@ package ui
 import (
 	"context"
 	"errors"
-	"flag"
 	"net"
 	"net/http"
-	"os"
-	"os/signal"
 	"strings"
 	"sync"
 	"testing"
@@ -15,27 +12,6 @@ import (
 
 	"github.com/weir-dev/weir/internal/ui"
 )
-
-var (
-	serve = flag.String("serve", "", "serve simulated queries at `HOST:PORT` until interrupted")
-	fleet = flag.Int("fleet", 12, "how many queries to serve")
-)
-
-// TestServe serves pages to look at; it is no test.
-func TestServe(t *testing.T) {
-	if *serve == "" {
-		t.Skip("for looking at pages; -serve HOST:PORT asks for it")
-	}
-	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
-	defer stop()
-	l, err := net.Listen("tcp", *serve)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Log("serving at", l.Addr())
-	serveOn(ctx, t, l, many(*fleet))
-	<-ctx.Done()
-}
 
 // A stage is a simulated server.
 type stage struct {
