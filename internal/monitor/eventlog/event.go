@@ -155,28 +155,12 @@ func (a *application) terminate(e *event) {
 	delete(a.runs, e.RunID)
 	var f *monitor.Failure
 	if e.Exception != nil {
-		f = &monitor.Failure{Message: gist(*e.Exception), Trace: *e.Exception}
+		f = &monitor.Failure{Message: health.Gist(*e.Exception), Trace: *e.Exception}
 		if e.Condition != nil {
 			f.Condition = *e.Condition
 		}
 	}
 	q.Terminate(a.last, f)
-}
-
-// gist is what an exception says: the end of a Python traceback, where user code
-// failed, else the first line.
-func gist(text string) string {
-	_, trace, ok := strings.Cut(text, "Traceback (most recent call last):\n")
-	if ok {
-		for line := range strings.Lines(trace) {
-			line = strings.TrimRight(line, "\r\n")
-			if line != "" && line[0] != ' ' && line[0] != '\t' {
-				return line
-			}
-		}
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }
 
 func (a *application) progress(p *progress) {

@@ -42,7 +42,7 @@ func (w *Watch) Assess(now time.Time) Assessment {
 func (w *Watch) explain(a *Assessment, now time.Time) {
 	switch a.State {
 	case Failed:
-		a.Sentence, a.Reason = "Failed.", gist(w.failure)
+		a.Sentence, a.Reason = "Failed.", Gist(w.failure)
 		if n := len(w.batches); n > 0 {
 			a.Sentence = "Failed after batch" + nbsp + batchNumber(w.batches[n-1].ID) + "."
 			a.Why = append(a.Why, "Nothing is lost: what that batch and those before it read is committed.")
@@ -68,9 +68,9 @@ func (w *Watch) explain(a *Assessment, now time.Time) {
 	}
 }
 
-// gist is the line of a failure that says most: of a Python traceback the last that
+// Gist is the line of a failure that says most: of a Python traceback the last that
 // names the error, else the first.
-func gist(failure string) string {
+func Gist(failure string) string {
 	lines := strings.FieldsFunc(failure, func(r rune) bool { return r == '\n' || r == '\r' })
 	if len(lines) == 0 {
 		return ""

@@ -350,7 +350,7 @@ func TestReasonOfAFailureIsTheLineThatSaysMost(t *testing.T) {
 		"x: Traceback (most recent call last):":               "x: Traceback (most recent call last):",
 		"x: Traceback (most recent call last):\n  File \"a\"": "x: Traceback (most recent call last):",
 	} {
-		if got := gist(failure); got != want {
+		if got := Gist(failure); got != want {
 			t.Errorf("%q: %q, want %q", failure, got, want)
 		}
 	}
