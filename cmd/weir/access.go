@@ -20,6 +20,7 @@ type access struct {
 	hosts   []string // names of the HTTP address besides loopback
 	guard   func(net.Listener) net.Listener
 	private bool // pages and API only for the user who started weir
+	open    bool // whoever reaches the ports may see what is that user's alone otherwise
 }
 
 func newAccess(f serverFlags, grpcAddress string, log *slog.Logger) (*access, error) {
@@ -46,7 +47,7 @@ func newAccess(f serverFlags, grpcAddress string, log *slog.Logger) (*access, er
 	if isLoopback(grpcAddress) && !f.allowOthers && a.connect.Token == "" {
 		a.guard = func(l net.Listener) net.Listener { return peer.Own(l, log) }
 	}
-	a.private = f.privateHTTP
+	a.private, a.open = f.privateHTTP, f.allowOthers || f.insecure
 	return a, nil
 }
 

@@ -195,6 +195,9 @@ func (s *server) servePages(f *serverFlags, a *access) {
 func newPages(a *access, queries *monitor.Registry, o ui.Options, log *slog.Logger) *http.Server {
 	o.Version, o.Hosts, o.Now = version, a.hosts, time.Now
 	o.Token, o.SameUser, o.Private = a.connect.Token, sameUser, a.private
+	if !a.open {
+		o.MayHear = sameUser
+	}
 	// Streams of events go on for ever: a shutdown ends them.
 	ctx, end := context.WithCancel(context.Background())
 	pages := &http.Server{

@@ -25,8 +25,10 @@
 //	    or after TakeLimit.
 //	M7  The last progress is always an element of the recent ones.
 //
-// Bounds: QueueLimit events a subscription (plus the undroppable ones),
-// TakeLimit for M6, HoldLimit and holdEvents for events held back until a
+// What functions of a run print is kept in its Output.
+//
+// Bounds: QueueLimit events a subscription (plus the undroppable ones), OutputLines
+// and OutputBytes of an Output, TakeLimit for M6, HoldLimit and holdEvents for events held back until a
 // start was answered, EndedLimit finished runs in a Registry.
 //
 // Clock: every instant is passed in. Timers serve TakeLimit and HoldLimit.
@@ -34,4 +36,5 @@
 // Goroutines: none that live on; the timer that ends a hold is stopped by
 // Announce. Locks: watched.mu, then past.mu; Query.mu, then Bus.mu, then Subscription.mu; none is held
 // while something waits. Registry.mu is never held together with Query.mu.
+// Output.mu is held for field access only.
 package monitor

@@ -56,6 +56,9 @@ type Run struct {
 	// Health is what judging the query needs to know of its program.
 	Health health.Config
 
+	// Output takes what the run's Python functions print; nil when it has none.
+	Output *Output
+
 	// Hold keeps events back until Announce, HoldLimit at most, so that the
 	// client hears of the start before it hears of the first batch.
 	Hold bool

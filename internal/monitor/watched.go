@@ -136,6 +136,7 @@ func (q *Query) Flight() *Flight { return &q.watched.flight }
 
 // Begin says that a batch begins.
 func (q *Query) Begin(batchID int64, at time.Time) {
+	q.run.Output.begin(batchID)
 	w := &q.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()

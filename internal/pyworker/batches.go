@@ -63,6 +63,7 @@ func (b *Batches) Run(ctx context.Context, frame string, batch int64) error {
 func (b *Batches) run(ctx context.Context, call any, functions []Function) error {
 	release := b.worker.until(ctx)
 	defer release()
+	defer b.worker.output.settle()
 	if err := b.worker.tell(call, functions); err != nil {
 		return b.worker.broken(ctx, err)
 	}

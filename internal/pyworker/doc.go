@@ -31,13 +31,16 @@
 //	     not ended after stopGrace. Its worker is not used again.
 //	PY4  An exception of the user's is a *plan.Error PYTHON_EXCEPTION whose
 //	     traceback shows the user's own frames.
+//	PY5  What was printed when a call ends was heard by its Launch.Hear, and nobody
+//	     else hears it (output.go).
 //
 // Not promised: that a worker's modules are fresh; calls of the same interpreter
 // and search path share workers, one after the other, as in Spark.
 //
-// Goroutines: for each worker one that waits for the process and those of os/exec
-// that copy its output; they end with the process. Host.Close ends them all.
-// Locks: Host.mu, held for field access only. Bounds: idle workers are kept for
-// idleFor and at most maxIdle of them; of a worker's output the last maxTail
-// bytes; a frame has at most maxFrame bytes.
+// Goroutines: for each worker one that waits for the process and two that read its
+// output; they end with the process. Host.Close ends them all.
+// Locks: Host.mu, held for field access only; outlet.mu while output is read and
+// heard. Bounds: idle workers are kept for idleFor and at most maxIdle of them; of a
+// worker's output the last maxTail bytes and of a line maxLine; a frame has at most
+// maxFrame bytes.
 package pyworker

@@ -133,6 +133,7 @@ func (h *Host) completed(l Launch) Launch {
 func (h *Host) take(ctx context.Context, l Launch) (*worker, error) {
 	l = h.completed(l)
 	if w := h.takeIdle(l.key()); w != nil {
+		w.output.belong(l.Hear)
 		return w, nil
 	}
 	return h.start(ctx, l)
@@ -171,6 +172,8 @@ func (h *Host) start(ctx context.Context, l Launch) (*worker, error) {
 
 // give takes a worker back. One that cannot be used again is ended.
 func (h *Host) give(w *worker) {
+	w.output.settle()
+	w.output.belong(nil)
 	h.mu.Lock()
 	if !h.closed && w.usable() {
 		r := &resting{worker: w}

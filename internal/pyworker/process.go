@@ -53,16 +53,15 @@ const (
 	connectWait = 60 * time.Second
 	// stopGrace is how long an interrupted function may take to end.
 	stopGrace = 3 * time.Second
-	// outputWait is how long the children of a dead worker may hold its output.
-	outputWait = time.Second
-	// maxTail is how much of a worker's output is kept for errors.
-	maxTail = 64 << 10
 )
 
 // Launch says which Python a function wants.
 type Launch struct {
 	Python string   // the interpreter, "" for the Host's
 	Path   []string // directories and archives that its modules may be in
+	// Hear gets what the function prints, line by line, from other goroutines too.
+	// It is called while output is read, and must not wait. Nil drops it.
+	Hear func(Line)
 }
 
 func (l Launch) key() string { return l.Python + "\x00" + strings.Join(l.Path, "\x00") }
@@ -73,7 +72,7 @@ type worker struct {
 	launch Launch
 	cmd    *exec.Cmd
 	alive  *os.File // closed to end the worker
-	output *tail
+	output *output
 	ended  chan struct{} // closed when the process is gone
 
 	mu       sync.Mutex
@@ -83,7 +82,8 @@ type worker struct {
 
 // startWorker starts a process and waits for its greeting.
 func startWorker(ctx context.Context, l Launch, console io.Writer) (*worker, error) {
-	w := &worker{launch: l, output: &tail{also: console}, ended: make(chan struct{})}
+	w := &worker{launch: l, output: &output{console: console}, ended: make(chan struct{})}
+	w.output.belong(l.Hear)
 	if err := w.spawn(); err != nil {
 		return nil, failedStart(l, err, "")
 	}
@@ -100,36 +100,51 @@ func startWorker(ctx context.Context, l Launch, console io.Writer) (*worker, err
 	return w, nil
 }
 
-// spawn starts the process with its end of the socket and of the pipe.
-func (w *worker) spawn() error {
+// spawn starts the process with its ends of the socket and of the pipes.
+func (w *worker) spawn() (err error) {
+	var given, kept []*os.File // closed in any case; when it fails
+	defer func() {
+		if err != nil {
+			given = append(given, kept...)
+		}
+		for _, f := range given {
+			f.Close()
+		}
+	}()
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return err
 	}
-	defer theirs.Close()
-	defer ours.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		return err
-	}
+	given = append(given, ours, theirs)
 	watched, alive, err := os.Pipe()
 	if err != nil {
-		conn.Close()
 		return err
 	}
-	defer watched.Close()
-	w.channel, w.alive = newChannel(conn), alive
+	given, kept = append(given, watched), append(kept, alive)
 	w.cmd = exec.Command(w.launch.Python, "-c", bootstrap)
+	for _, to := range []*io.Writer{&w.cmd.Stdout, &w.cmd.Stderr} {
+		out, err := w.output.open(to == &w.cmd.Stderr)
+		if err != nil {
+			w.output.close()
+			return err
+		}
+		*to, given = out, append(given, out)
+	}
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		w.output.close()
+		return err
+	}
+	w.channel, w.alive = newChannel(conn), alive
 	w.cmd.ExtraFiles = []*os.File{theirs, watched}
 	w.cmd.Env = environment(os.Environ(), w.launch.Path)
-	w.cmd.Stdout, w.cmd.Stderr = w.output, w.output
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	w.cmd.WaitDelay = outputWait
 	if err := w.cmd.Start(); err != nil {
 		conn.Close()
-		alive.Close()
+		w.output.close()
 		return err
 	}
+	w.output.follow()
 	go w.reap()
 	return nil
 }
@@ -200,6 +215,7 @@ func (w *worker) reap() {
 	// How it ended is in ProcessState.
 	_ = w.cmd.Wait()
 	_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL)
+	w.output.close()
 	w.conn.Close()
 	w.alive.Close()
 	w.mu.Lock()
@@ -300,33 +316,4 @@ func (w *worker) crashed(cause error) *plan.Error {
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
-// tail passes output on and keeps the end of it.
-type tail struct {
-	also io.Writer
-
-	mu   sync.Mutex
-	kept []byte
-}
-
-// Write never fails: what a function prints must not end it.
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, b...)
-	if extra := len(t.kept) - maxTail; extra > 0 {
-		t.kept = append(t.kept[:0], t.kept[extra:]...)
-	}
-	if t.also != nil {
-		_, _ = t.also.Write(b)
-	}
-	return len(b), nil
-}
-
-// String is the last maxTail bytes.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept)
 }

@@ -23,25 +23,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// output collects what functions print.
-type output struct {
+// collected is what functions print.
+type collected struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (o *output) Write(b []byte) (int, error) {
+func (o *collected) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.b.Write(b)
 }
 
-func (o *output) String() string {
+func (o *collected) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.b.String()
 }
 
-func newTestHost(t *testing.T, out *output) *Host {
+func newTestHost(t *testing.T, out *collected) *Host {
 	t.Helper()
 	o := Options{Mode: Trusted, Python: testkit.Python(t)}
 	if out != nil {
@@ -233,7 +233,7 @@ def wrong(frames):
 }
 
 func TestForeachTellsEpochAndPartition(t *testing.T) {
-	out := &output{}
+	out := &collected{}
 	h := newTestHost(t, out)
 	setup := `
 from pyspark import TaskContext
@@ -362,7 +362,7 @@ func TestEnvironmentLeadsToNoOtherServer(t *testing.T) {
 }
 
 func TestProcessGroupDiesWithTheWorker(t *testing.T) {
-	out := &output{}
+	out := &collected{}
 	h := newTestHost(t, out)
 	setup := "import subprocess, sys\ndef fork(x):\n    p = subprocess.Popen(['sleep', '3600'])\n" +
 		"    print(p.pid)\n    return 1"

@@ -952,12 +952,21 @@ def serve(channel):
                     sys.path.insert(1, folder)
             CALLS[call["do"]](channel, call, pickles)
         except BaseException as error:  # SystemExit and KeyboardInterrupt are the user's too
-            channel.send(ERROR, json.dumps({"traceback": traceback_of(error)}).encode())
+            end = (ERROR, json.dumps({"traceback": traceback_of(error)}).encode())
         else:
-            channel.send(DONE)
-        finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            end = (DONE,)
+        # Before the end is told, so that what was printed counts to this call.
+        flush(sys.stdout)
+        flush(sys.stderr)
+        channel.send(*end)
+
+
+def flush(stream):
+    """Whatever a function made of its output, it is not what ends the worker."""
+    try:
+        stream.flush()
+    except Exception:
+        pass
 
 
 def main():

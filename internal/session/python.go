@@ -6,11 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/exec"
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
 )
@@ -41,7 +43,32 @@ func (sc *scope) launch() pyworker.Launch {
 	if python, ok := sc.conf.Lookup(interpreterKey); ok {
 		l.Python = python
 	}
+	l.Hear = hearing(sc.session.output)
 	return l
+}
+
+// hearing puts what functions print into an output; nil is nobody's.
+func hearing(o *monitor.Output) func(pyworker.Line) {
+	if o == nil {
+		return nil
+	}
+	return func(l pyworker.Line) {
+		o.Hear(monitor.OutputLine{At: time.Now(), Error: l.Error, Text: l.Text, Cut: l.Cut})
+	}
+}
+
+// launch is that of the query's functions, whose words are the query's.
+func (b *streamStart) launch() pyworker.Launch {
+	l := b.scope.launch()
+	l.Hear = hearing(b.output)
+	return l
+}
+
+// python is how functions of the query run.
+func (b *streamStart) python() *exec.Python {
+	p := b.scope.python()
+	p.Launch = b.launch()
+	return p
 }
 
 // pythonSettings are those that shape what functions see.
@@ -132,11 +159,12 @@ func (b *streamStart) openBatches(ctx context.Context, _ *connector.Env, spec co
 		return nil, plan.Unsupported("foreachBatch without a server that the function can come back to")
 	}
 	clone := root.Clone(newID())
+	clone.output = b.output
 	url, leave, err := engine.door.Admit(root, clone)
 	if err != nil {
 		return nil, err
 	}
-	worker, err := engine.options.Python.OpenBatches(ctx, b.scope.launch(), f.Command, f.PythonVersion,
+	worker, err := engine.options.Python.OpenBatches(ctx, b.launch(), f.Command, f.PythonVersion,
 		pyworker.Entry{URL: url, Root: root.id, Clone: clone.id, User: root.user})
 	if err != nil {
 		leave()
@@ -207,7 +235,7 @@ func (b *streamStart) openForeach(_ context.Context, _ *connector.Env, _ connect
 		call: pyworker.Call{
 			Shape: pyworker.Foreach, Functions: []pyworker.Function{{Pickle: b.command.Foreach.Command}},
 			Version: b.command.Foreach.PythonVersion, Input: b.spec.Schema,
-			Settings: b.scope.pythonSettings(), Launch: b.scope.launch(),
+			Settings: b.scope.pythonSettings(), Launch: b.launch(),
 		},
 	}, nil
 }

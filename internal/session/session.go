@@ -20,6 +20,7 @@ type Session struct {
 	bus       *monitor.Bus
 	artifacts *Artifacts
 	queries   queryList
+	output    *monitor.Output // of the query whose function runs in it, else nil
 
 	mu        sync.Mutex
 	catalog   string // current names

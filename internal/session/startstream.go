@@ -12,6 +12,7 @@ import (
 	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/sql"
 	"github.com/weir-dev/weir/internal/stream"
@@ -37,7 +38,7 @@ func (s *Session) StartStream(ctx context.Context, c *plan.StartStream, tags []s
 	if err != nil {
 		return nil, err
 	}
-	b := &streamStart{scope: sc, command: c, tags: tags}
+	b := &streamStart{scope: sc, command: c, tags: tags, output: monitor.NewOutput()}
 	config, err := b.config(ctx)
 	if err != nil {
 		return nil, said(err)
@@ -62,6 +63,7 @@ type streamStart struct {
 	tags    []string
 	format  *connector.Format
 	spec    connector.SinkSpec
+	output  *monitor.Output // takes what the query's functions print
 }
 
 func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
@@ -118,9 +120,9 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 		Refuse: refuse,
 		Name:   c.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
 		Checkpoint: place, Temporary: temporary, NoResume: b.forgets(mode),
-		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Python: sc.python(), Partitions: sc.partitions(),
+		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Python: b.python(), Partitions: sc.partitions(),
 		Pinned: pinned(sc.conf), SessionID: sc.session.id, JobTags: b.tags, Bus: sc.session.bus,
-		Hold: sc.session.bus.Listening(), Explain: func(n plan.Node, extended bool) string {
+		Output: b.output, Hold: sc.session.bus.Listening(), Explain: func(n plan.Node, extended bool) string {
 			return explainRunning(n, extended, physicalStream{mode, sc.partitions()})
 		},
 	}, nil

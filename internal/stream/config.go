@@ -36,6 +36,8 @@ type Config struct {
 	Env    *connector.Env
 	// Python runs functions of the user; nil refuses them.
 	Python *exec.Python
+	// Output takes what those functions and the sink's print; nil keeps nothing.
+	Output *monitor.Output
 	// Partitions is spark.sql.shuffle.partitions; the offset log's value wins.
 	Partitions int
 	// Pinned holds the session's values of PinnedKeys; missing ones are Spark's

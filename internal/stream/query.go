@@ -80,6 +80,7 @@ func (q *Query) begin() {
 		JobTags: q.config.JobTags, StartedAt: time.Now(), Hold: q.config.Hold,
 		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
 		Application: q.config.Env.Conf("spark.app.name"), Metrics: q.settings.metrics,
+		Output: q.config.Output,
 	}, bus)
 	q.recorded.Store(true)
 }

@@ -64,6 +64,7 @@ func TestAnswersHaveTheirFields(t *testing.T) {
 			"watermarkLagMs watermarkDelayMs droppedRatio capRows capName stateLimitBytes startedAtMs endedAtMs " +
 			"endReason status lastBatchId nextTriggerInMs bounded",
 		"/api/v1/queries/" + q.RunID() + "/batches": "query triggerMs phaseNames batches",
+		"/api/v1/queries/" + q.RunID() + "/logs":    "query runId limitLines limitBytes droppedLines lines",
 		"/api/v1/series?query=" + q.ID():            "query fromAtMs toAtMs stepSeconds columns marks downtime",
 		"/api/v1/queries":                           "nowAtMs queries",
 	} {

@@ -15,6 +15,7 @@
 //	GET /api/v1/queries/{id}            one query, by id or run id
 //	GET /api/v1/queries/{id}/batches    its last batches
 //	GET /api/v1/queries/{id}/progress   Spark's own JSON of its last batch
+//	GET /api/v1/queries/{id}/logs       what its Python functions printed
 //	GET /api/v1/series                  its past in columns
 //	GET /api/v1/stream                  server-sent events of the fleet and of queries
 //	GET /api/v1/resources               the same as JSON

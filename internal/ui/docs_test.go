@@ -51,8 +51,8 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	}
 	fields := map[string]bool{}
 	for _, body := range []any{
-		fleet{}, detail{}, queryList{}, batchList{}, seriesJSON{}, build{}, resourcesJSON{}, environmentJSON{},
-		fleetEvent{}, queryEvent{}, apiError{},
+		fleet{}, detail{}, queryList{}, batchList{}, logList{}, seriesJSON{}, build{}, resourcesJSON{},
+		environmentJSON{}, fleetEvent{}, queryEvent{}, apiError{},
 	} {
 		addFields(reflect.TypeOf(body), fields)
 	}

@@ -115,7 +115,7 @@ func (s *server) showFleet(w http.ResponseWriter, r *http.Request) {
 
 func newQueryPage(q *monitor.Query, now time.Time) *queryPage {
 	p := &queryPage{
-		detail: newDetail(q, now), batches: newBatches(q),
+		detail: newDetail(q, now), batches: newBatches(q), logs: &logList{},
 		series: newSeries(q, now.Add(-time.Hour), now, seriesStep),
 	}
 	if last := q.Last(); last != nil {
@@ -135,6 +135,9 @@ func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := newQueryPage(q, time.Time(p.now))
+	if s.mayHear(r) {
+		body.logs, _ = newLogs(q, 0)
+	}
 	p.charts, p.id = true, body.detail.ID
 	p.title = body.detail.Name + ": " + strings.ToLower(looks[body.detail.State].word) + p.title
 	begin(w, http.StatusOK)

@@ -69,7 +69,8 @@ func TestHostileTextsStayText(t *testing.T) {
 		r := monitor.NewRegistry()
 		q := r.Start(monitor.Run{
 			ID: "11111111-1111-1111-1111-111111111111", RunID: name, Name: name, Application: name, Engine: name,
-			Tags: []string{name}, StartedAt: noon}, monitor.NewBus())
+			Tags: []string{name}, StartedAt: noon, Output: monitor.NewOutput()}, monitor.NewBus())
+		q.Output().Hear(monitor.OutputLine{At: noon, Text: name})
 		q.Activate([]string{name}, name)
 		q.Record(&monitor.Progress{BatchID: 7, Sources: []monitor.Source{{Description: name, NumInputRows: 10}}},
 			monitor.Trigger{Start: noon, End: noon.Add(time.Second)})
@@ -91,7 +92,7 @@ func TestHostileTextsStayText(t *testing.T) {
 				}
 			}
 			for _, path := range []string{"fleet", "queries", "queries/" + q.ID(), "queries/" + q.ID() + "/progress",
-				"queries/" + q.ID() + "/batches", "series?query=" + q.ID()} {
+				"queries/" + q.ID() + "/batches", "queries/" + q.ID() + "/logs", "series?query=" + q.ID()} {
 				if body := get(t, h, "GET", "/api/v1/"+path, "localhost").Body.Bytes(); !json.Valid(body) {
 					t.Errorf("%s of %q is no JSON: %s", path, name, body)
 				}

@@ -33,7 +33,9 @@ func streamqueryBody(qw422016 *qt422016.Writer, p *queryPage) {
 	qw422016.N().S(`<div class="duo">`)
 	streamsourcesBox(qw422016, p.detail)
 	streameventsBox(qw422016, p.detail)
-	qw422016.N().S(`</div></div><div class="part" id="last">`)
+	qw422016.N().S(`</div></div><div class="part" id="printed">`)
+	streamlogsBox(qw422016, p.logs, p.detail.NowAtMs)
+	qw422016.N().S(`</div><div class="part" id="last">`)
 	streamprogressBox(qw422016, p.progress)
 	qw422016.N().S(`</div>`)
 }
@@ -680,7 +682,7 @@ func streameventsBox(qw422016 *qt422016.Writer, q *detail) {
 	qw422016.N().S(`<ol class="log">`)
 	for _, e := range q.Events[:min(len(q.Events), shownEvents)] {
 		qw422016.N().S(`<li>`)
-		streamtimeTag(qw422016, e.AtMs, e.when(q.NowAtMs))
+		streamtimeTag(qw422016, e.AtMs, when(e.AtMs, q.NowAtMs))
 		qw422016.N().S(`<span>`)
 		qw422016.E().S(e.Text)
 		qw422016.N().S(`</span></li>`)
@@ -697,6 +699,55 @@ func writeeventsBox(qq422016 qtio422016.Writer, q *detail) {
 func eventsBox(q *detail) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writeeventsBox(qb422016, q)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamlogsBox(qw422016 *qt422016.Writer, l *logList, now instant) {
+	if len(l.Lines) > 0 {
+		streamsection(qw422016, "logs", "Logs", "what Python functions printed, UTC")
+		if text := l.missing(); text != "" {
+			qw422016.N().S(`<p class="none">`)
+			qw422016.E().S(text)
+			qw422016.N().S(`</p>`)
+		}
+		qw422016.N().S(`<div class="printed" tabindex="0" role="region" aria-labelledby="h-logs"><table class="grid"><thead><tr><th scope="col">Time</th><th scope="col" class="num">Batch</th><th scope="col">Stream</th><th scope="col">Text</th></tr></thead><tbody>`)
+		for _, line := range l.shown() {
+			qw422016.N().S(`<tr`)
+			if line.Stream == "stderr" {
+				qw422016.N().S(` `)
+				qw422016.N().S(`class="err"`)
+			}
+			qw422016.N().S(`><td>`)
+			streamtimeTag(qw422016, line.AtMs, when(line.AtMs, now))
+			qw422016.N().S(`</td><td class="num">`)
+			qw422016.E().S(line.batch())
+			qw422016.N().S(`</td><td>`)
+			qw422016.E().S(line.Stream)
+			qw422016.N().S(`</td><td class="text"><pre>`)
+			qw422016.E().S(line.Text)
+			qw422016.N().S(`</pre>`)
+			if rest := line.rest(); rest != "" {
+				qw422016.N().S(`<span>`)
+				qw422016.E().S(rest)
+				qw422016.N().S(`</span>`)
+			}
+			qw422016.N().S(`</td></tr>`)
+		}
+		qw422016.N().S(`</tbody></table></div></section>`)
+	}
+}
+
+func writelogsBox(qq422016 qtio422016.Writer, l *logList, now instant) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamlogsBox(qw422016, l, now)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func logsBox(l *logList, now instant) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writelogsBox(qb422016, l, now)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -15,6 +15,7 @@ import (
 type queryPage struct {
 	detail   *detail
 	batches  *batchList
+	logs     *logList
 	series   *seriesJSON
 	progress string // Spark's JSON of the last batch, "" before the first
 }
@@ -396,12 +397,12 @@ func (t *partitions) skewed(p *partition) string {
 	return ""
 }
 
-// when is the time of an event, with its day when that is not today's.
-func (e *event) when(now instant) string {
-	if e.AtMs.since(now) > 432e5 {
-		return e.AtMs.text("01-02 15:04")
+// when is the time of something, with its day when that is not today's.
+func when(at, now instant) string {
+	if at.since(now) > 432e5 {
+		return at.text("01-02 15:04")
 	}
-	return e.AtMs.text("15:04:05")
+	return at.text("15:04:05")
 }
 
 // jsonLines sets a JSON text out in escaped lines; its tokens stay as they are.

@@ -74,6 +74,7 @@ func renderCases() []renderCase {
 		p := renderQuery(&row, now, i)
 		out = append(out, renderCase{"query", r.Name, map[string]any{
 			"detail": p.detail, "batches": p.batches, "progress": p.progress, "series": p.series,
+			"logs": p.logs,
 		}, queryBody(p)})
 	}
 	return out

@@ -21,7 +21,7 @@ func renderQuery(r *fleetRow, now instant, i int) *queryPage {
 		DroppedRatio: unknown(), CapRows: unknown(), StateLimitBytes: unknown(), NextTriggerInMs: unknown(),
 		StartedAtMs: at(time.Duration(i*i) * time.Hour), Status: "x",
 	}
-	p := &queryPage{detail: d, batches: renderBatches(d, i), series: renderSeries(d, i)}
+	p := &queryPage{detail: d, batches: renderBatches(d, i), series: renderSeries(d, i), logs: renderLogs(d, i)}
 	if i%3 == 0 {
 		p.progress = `{"id":"a","numInputRows":0,"rate":4.0,"empty":{},"none":[],"a\"b":[1,{"k":"v\\\"<b>: ,{"}],"last":null}`
 		d.renderFull(at, i)
@@ -108,4 +108,28 @@ func renderSeries(d *detail, i int) *seriesJSON {
 		s.Columns[c.String()] = values
 	}
 	return s
+}
+
+// renderLogs is what functions printed: nothing, a few lines, more than are shown.
+func renderLogs(d *detail, i int) *logList {
+	l := &logList{Query: d.ID, RunID: d.RunID, Lines: []logLine{}}
+	at := func(ago time.Duration) instant { return instant(time.Time(d.NowAtMs).Add(-ago)) }
+	batch := int64(12_345)
+	switch i {
+	case 0:
+		l.DroppedLines = 1_234_567
+		for k := range shownLines + 1200 {
+			l.Lines = append(l.Lines, logLine{AtMs: at(time.Duration(2000-k) * time.Second), BatchID: &batch,
+				Stream: []string{"stdout", "stderr"}[k%2], Text: strings.Repeat("x", k%5)})
+		}
+		l.Lines = l.Lines[len(l.Lines)-shownLines-2:]
+	case 1:
+		l.DroppedLines = 3
+		l.Lines = []logLine{
+			{AtMs: at(40 * time.Hour), Stream: "stdout", Text: "\tbefore <b>the</b> first & \"batch\""},
+			{AtMs: at(time.Second), BatchID: &batch, Stream: "stderr", Text: "\u202eright to left",
+				CutBytes: 9_991_808},
+		}
+	}
+	return l
 }

@@ -40,7 +40,7 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.Add(-1)
-	t := &teller{server: s, out: w, control: http.NewResponseController(w)}
+	t := &teller{server: s, out: w, control: http.NewResponseController(w), hears: s.mayHear(r)}
 	t.fleet = slices.Contains(views, "fleet")
 	t.last = sequence(r.Header.Get("Last-Event-ID"))
 	for _, id := range ids {
@@ -59,6 +59,7 @@ type teller struct {
 	out     http.ResponseWriter
 	control *http.ResponseController
 	fleet   bool
+	hears   bool  // it is told what functions print
 	last    int64 // number of the last event about the fleet
 	queries []*toldQuery
 	buffer  bytes.Buffer
@@ -100,7 +101,12 @@ func (t *teller) tell(now time.Time) {
 	}
 	t.last = seq
 	for _, q := range t.queries {
-		t.write(seq, "query", q.since(t.server.registry.Find(q.id), now))
+		found := t.server.registry.Find(q.id)
+		e := q.since(found, now)
+		if found != nil && t.hears {
+			e.Logs = q.printed(found)
+		}
+		t.write(seq, "query", e)
 	}
 }
 
@@ -116,16 +122,19 @@ type toldQuery struct {
 	run   string
 	text  []byte // its detail as told last
 	batch int64  // the newest batch that was told
+	lines int64  // how many lines of its functions were told or lost before
 }
 
-// queryEvent is what a stream is told of a query: its detail and the batches that are
-// new, where there is anything new. Gone says that the server does not know it.
+// queryEvent is what a stream is told of a query: its detail, the batches and the lines
+// of its functions that are new, where there is anything new. Gone says that the server
+// does not know it.
 type queryEvent struct {
 	NowAtMs int64           `json:"nowAtMs"`
 	ID      string          `json:"id"`
 	Gone    bool            `json:"gone"`
 	Query   json.RawMessage `json:"query"`
 	Batches []batch         `json:"batches"`
+	Logs    *logList        `json:"logs"`
 }
 
 // since is what is new of the query.
@@ -135,7 +144,7 @@ func (t *toldQuery) since(q *monitor.Query, now time.Time) *queryEvent {
 		return e
 	}
 	if q.RunID() != t.run {
-		t.run, t.text, t.batch = q.RunID(), nil, -1
+		t.run, t.text, t.batch, t.lines = q.RunID(), nil, -1, -1
 	}
 	for _, b := range newBatches(q).Batches { // newest first
 		if b.BatchID <= t.batch {
@@ -152,4 +161,14 @@ func (t *toldQuery) since(q *monitor.Query, now time.Time) *queryEvent {
 		t.text, e.Query = text, text
 	}
 	return e
+}
+
+// printed are the lines of the query's functions that are new, nil for none.
+func (t *toldQuery) printed(q *monitor.Query) *logList {
+	logs, count := newLogs(q, max(0, t.lines))
+	if count == t.lines {
+		return nil
+	}
+	t.lines = count
+	return logs
 }

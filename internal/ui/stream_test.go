@@ -78,6 +78,13 @@ type heardEvent struct {
 	Gone    json.RawMessage
 	Query   map[string]json.RawMessage
 	Batches []struct{ BatchID int64 }
+	Logs    *struct {
+		RunID string
+		Lines []struct {
+			Line int64
+			Text string
+		}
+	}
 }
 
 // one is the only event; it says which rows it is to have.

@@ -28,6 +28,9 @@ type Options struct {
 	SameUser func(r *http.Request) bool
 	// Private admits that user alone.
 	Private bool
+	// MayHear tells who sees what functions print, in which rows may stand, besides
+	// those with the token; nil: whoever may ask at all.
+	MayHear func(r *http.Request) bool
 	Now     func() time.Time
 	// Environment tells what the server runs with, and Resources what it uses; nil:
 	// there is no such page.
@@ -58,6 +61,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/queries/{id}", s.query)
 	mux.HandleFunc("GET /api/v1/queries/{id}/progress", s.progress)
 	mux.HandleFunc("GET /api/v1/queries/{id}/batches", s.batches)
+	mux.HandleFunc("GET /api/v1/queries/{id}/logs", s.logs)
 	mux.HandleFunc("GET /api/v1/fleet", s.fleet)
 	mux.HandleFunc("GET /api/v1/series", s.series)
 	mux.HandleFunc("GET /api/v1/stream", s.stream)
@@ -89,7 +93,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 // with the token is its sender's own, whatever host name it came by.
 func (s *server) refuse(r *http.Request) (code int, why string) {
 	o := &s.options
-	if o.Token != "" && subtle.ConstantTimeCompare([]byte(bearer(r)), []byte(o.Token)) == 1 {
+	if s.hasToken(r) {
 		return 0, ""
 	}
 	switch {
@@ -104,6 +108,15 @@ func (s *server) refuse(r *http.Request) (code int, why string) {
 	default:
 		return 0, ""
 	}
+}
+
+func (s *server) hasToken(r *http.Request) bool {
+	token := s.options.Token
+	return token != "" && subtle.ConstantTimeCompare([]byte(bearer(r)), []byte(token)) == 1
+}
+
+func (s *server) mayHear(r *http.Request) bool {
+	return s.options.MayHear == nil || s.hasToken(r) || s.options.MayHear(r)
 }
 
 // bearer is the token of a request, "" when it has none.

@@ -1,7 +1,7 @@
 // The pages' script: theme, help, keys; the fleet with search, filters, sorting and a list of what is visible; the
 // page of a query. Without it the pages are complete and still.
 import { COLUMNS, fleetRow, fleetSummary, lacks, link, sortRows, verdict } from './fleet.js';
-import { below, progress, side, top } from './query.js';
+import { below, logs, progress, side, top } from './query.js';
 import { mount } from './charts.js';
 import { follow } from './live.js';
 import { NEEDS, ORDER, STATES, esc, fmt, icon, time } from './words.js';
@@ -413,10 +413,11 @@ function chartsOf(id) {
 
 // ---- the page of a query ----
 const KEEP = 128; // batches, as many as the server keeps
+const KEEP_LINES = 1000; // the same of what functions printed
 
 function detailPage() {
   const id = document.body.dataset.id, charts = chartsOf(id);
-  let q = null, list = null, lastBatch = null, state = '';
+  let q = null, list = null, printed = null, lastBatch = null, state = '';
   charts.start();
 
   follow({ id }, async (_, e) => {
@@ -433,6 +434,7 @@ function detailPage() {
     patch($('#top'), top(q));
     patch($('#side'), side(q, list));
     patch($('#below'), below(q, list));
+    print(e.logs);
     if (state && state !== q.state) said([q]);
     state = q.state;
     document.title = `${q.name}: ${STATES[q.state].word.toLowerCase()} · weir`;
@@ -445,6 +447,19 @@ function detailPage() {
     }
   });
   copying();
+
+  // print shows new lines, and stays at the end where the reader is there.
+  function print(l) {
+    if (l) {
+      const first = l.lines[0]?.line, before = printed && printed.runId === l.runId ? printed.lines : [];
+      const lines = l.lines.length ? [...before.filter(line => line.line < first), ...l.lines] : before;
+      printed = { ...l, lines: lines.slice(-KEEP_LINES) };
+    }
+    if (!printed) return;
+    const box = $('.printed'), atEnd = !box || box.scrollTop + box.clientHeight > box.scrollHeight - 4;
+    patch($('#printed'), logs(printed, q.nowAtMs));
+    if (l && atEnd && $('.printed')) $('.printed').scrollTop = $('.printed').scrollHeight;
+  }
 
   function copying() {
     const button = $('.copy');

@@ -235,10 +235,31 @@ export function sources(q) {
   return section('sources', 'Sources', 'most unread first', body);
 }
 
+// when is the time of something, with its day when that is not today's.
+const when = (ms, now) => now - ms > 432e5 ? `${fmt.day(ms).slice(5)} ${fmt.clock(ms, false)}` : fmt.clock(ms);
+
 export function events(q) {
-  const when = ms => q.nowAtMs - ms > 432e5 ? `${fmt.day(ms).slice(5)} ${fmt.clock(ms, false)}` : fmt.clock(ms);
-  const items = q.events.slice(0, 30).map(e => `<li>${time(e.atMs, when(e.atMs))}<span>${esc(e.text)}</span></li>`);
+  const items = q.events.slice(0, 30)
+    .map(e => `<li>${time(e.atMs, when(e.atMs, q.nowAtMs))}<span>${esc(e.text)}</span></li>`);
   return section('events', 'Events', 'UTC', `<ol class="log">${items.join('')}</ol>`);
+}
+
+const SHOWN_LINES = 200;
+
+export function logs(l, now) {
+  if (!l.lines.length) return '';
+  const shown = l.lines.slice(-SHOWN_LINES), earlier = l.lines.length - shown.length;
+  const rest = line => line.cutBytes ? `<span>… and ${fmt.bytes(line.cutBytes)} more</span>` : '';
+  const row = line => `<tr${line.stream === 'stderr' ? ' class="err"' : ''}><td>${time(line.atMs, when(line.atMs, now))}` +
+    `</td><td class="num">${line.batchId == null ? NONE : fmt.int(line.batchId)}</td><td>${line.stream}</td>` +
+    `<td class="text"><pre>${esc(line.text)}</pre>${rest(line)}</td></tr>`;
+  const missing = (earlier ? `${fmt.int(earlier)} earlier lines are in /api/v1/queries/${esc(l.query)}/logs. ` : '') +
+    (l.droppedLines ? `${fmt.int(l.droppedLines)} lines before them are not kept any more.` : '');
+  return section('logs', 'Logs', 'what Python functions printed, UTC',
+    (missing && `<p class="none">${missing}</p>`) + '<div class="printed" tabindex="0" role="region" ' +
+    'aria-labelledby="h-logs"><table class="grid"><thead><tr><th scope="col">Time</th><th scope="col" class="num">' +
+    'Batch</th><th scope="col">Stream</th><th scope="col">Text</th></tr></thead>' +
+    `<tbody>${shown.map(row).join('')}</tbody></table></div>`);
 }
 
 // indent sets a JSON text out in lines and changes nothing in its tokens: 4.0 stays 4.0.
@@ -364,9 +385,10 @@ export const top = q =>
 export const side = (q, list) => operators(q) + phases(list) + facts(q);
 export const below = (q, list) => `${batches(list)}<div class="duo">${sources(q)}${events(q)}</div>`;
 
-export function queryPage(q, list, text, series) {
+export function queryPage(q, list, text, series, printed) {
   return `<div class="part" id="top">${top(q)}</div>` +
     `<div class="cols"><div class="main">${chartsShell(q, series)}</div>` +
     `<aside id="side" aria-label="Where time goes">${side(q, list)}</aside></div>` +
-    `<div class="part" id="below">${below(q, list)}</div><div class="part" id="last">${progress(text)}</div>`;
+    `<div class="part" id="below">${below(q, list)}</div>` +
+    `<div class="part" id="printed">${logs(printed, q.nowAtMs)}</div><div class="part" id="last">${progress(text)}</div>`;
 }
