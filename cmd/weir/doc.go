@@ -7,6 +7,6 @@
 // Each command is a file; main.go lists them. The command only wires: flags to
 // options, rooms to each other, signals to a graceful end.
 //
-// Goroutines: those of the two listeners, ended by server.stop, and the one
-// that waits for signals.
+// Goroutines: those of the two listeners, ended by server.stop, and those that
+// wait for signals.
 package main

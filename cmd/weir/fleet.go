@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/monitor/eventlog"
 	"github.com/weir-dev/weir/internal/ui"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -22,16 +23,19 @@ import (
 
 func fleetCommand() *cobra.Command {
 	var f serverFlags
+	var rules string
 	c := &cobra.Command{
 		Use:   "fleet DIR...",
 		Short: "Watch Apache Spark applications by the event logs in directories",
 		Long: "Reads the event logs that Apache Spark applications wrote and write into the directories\n" +
 			"(spark.eventLog.dir), finished or running, and shows their streaming queries as weir's own.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, dirs []string) error { return watchFleet(f, dirs) },
+		RunE: func(_ *cobra.Command, dirs []string) error { return watchFleet(f, rules, dirs) },
 	}
 	c.Flags().StringVar(&f.http, "http", "",
 		"`HOST:PORT` for pages and API (default the first free port from 4040)")
+	c.Flags().StringVar(&rules, "alerts", "",
+		"`FILE` with rules of alerts and who is told (default the shipped rules, and nobody)")
 	c.Flags().BoolVar(&f.privateHTTP, "private-http", false,
 		"show pages and API only to the user who started weir")
 	c.Flags().StringVar(&f.token, "token-file", "", "ask for the bearer token in `FILE`")
@@ -44,9 +48,27 @@ func fleetCommand() *cobra.Command {
 	return c
 }
 
+// fleetAlerts are the alerts of a fleet, with the rules of a file; "" for the shipped ones.
+func fleetAlerts(file string, queries *monitor.Registry, link string, log *slog.Logger) (*alert.Alerts,
+	error) {
+	env := alertsIn("", queries, log)
+	env.File, env.State, env.Link = "", "", link
+	if file != "" {
+		abs, err := filepath.Abs(file)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(abs); err != nil {
+			return nil, err
+		}
+		env.File, env.State = abs, abs+".state.json"
+	}
+	return alert.Start(env)
+}
+
 // watchFleet follows event logs and serves their pages until SIGINT or SIGTERM. No
 // engine is started.
-func watchFleet(f serverFlags, dirs []string) error {
+func watchFleet(f serverFlags, rules string, dirs []string) error {
 	log := newLogger(f.logLevel)
 	for i, dir := range dirs {
 		abs, err := filepath.Abs(dir)
@@ -70,7 +92,15 @@ func watchFleet(f serverFlags, dirs []string) error {
 		return err
 	}
 	defer fleet.Close()
-	pages := newPages(a, queries, ui.Options{Application: "weir-fleet"}, log)
+	alerts, err := fleetAlerts(rules, queries, pagesAt(a, listener.Addr().String()), log)
+	if err != nil {
+		return err
+	}
+	defer alerts.Close()
+	watching, stopWatching := context.WithCancel(context.Background())
+	defer stopWatching()
+	go reloadOnHangup(watching, alerts, log)
+	pages := newPages(a, queries, ui.Options{Application: "weir-fleet", Alerts: alerts}, log)
 	failed := make(chan error, 1)
 	go func() { failed <- pages.Serve(a.overTLS(listener)) }()
 	fmt.Printf("weir fleet ready http=%s\n", listener.Addr())

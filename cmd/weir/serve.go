@@ -85,6 +85,9 @@ func serve(f serverFlags, grpc string) error {
 		return err
 	}
 	fmt.Printf("weir ready grpc=%s http=%s\n", s.grpcAddress(), s.httpAddress())
+	watching, stopWatching := context.WithCancel(context.Background())
+	defer stopWatching()
+	go reloadOnHangup(watching, s.alerts, s.log)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	select {

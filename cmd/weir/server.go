@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/monitor/report"
 	"github.com/weir-dev/weir/internal/peer"
 	"github.com/weir-dev/weir/internal/pyworker"
@@ -45,6 +46,7 @@ type server struct {
 	pages     *http.Server
 	python    *pyworker.Host
 	reporters *report.Reporters
+	alerts    *alert.Alerts
 	grpc      net.Listener
 	http      net.Listener
 	failed    chan error // a listener ended although nobody asked it to
@@ -98,7 +100,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 		s.http.Close()
 		return nil, err
 	}
-	if s.reporters, err = startReporters(s.engine, confs, s.log); err != nil {
+	if err := s.startWatching(access, confs); err != nil {
 		s.grpc.Close()
 		s.http.Close()
 		return nil, errors.Join(err, s.engine.Close(context.Background()))
@@ -108,6 +110,20 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	s.servePages(&f, access)
 	go func() { s.failed <- <-s.serving.Ended() }()
 	return s, s.writeAddresses()
+}
+
+// startWatching starts what tells others of queries: metric sinks and alerts.
+func (s *server) startWatching(a *access, confs map[string]string) (err error) {
+	if s.reporters, err = startReporters(s.engine, confs, s.log); err != nil {
+		return err
+	}
+	env := alertsIn(s.dir, s.engine.Monitor(), s.log)
+	env.Link = pagesAt(a, s.httpAddress())
+	if s.alerts, err = alert.Start(env); err != nil {
+		s.alerts.Close()
+		s.reporters.Close()
+	}
+	return err
 }
 
 func newLogger(level slog.Level) *slog.Logger {
@@ -182,7 +198,7 @@ func (e *takenError) Error() string {
 func (s *server) servePages(f *serverFlags, a *access) {
 	s.pages = newPages(a, s.engine.Monitor(), ui.Options{
 		Remote: "sc://" + localhost(s.grpcAddress()), Application: s.engine.ApplicationID(),
-		Environment: func() []ui.Group { return s.environment(f, a) }, Resources: s.resources,
+		Alerts: s.alerts, Environment: func() []ui.Group { return s.environment(f, a) }, Resources: s.resources,
 	}, s.log)
 	go func() {
 		if err := s.pages.Serve(a.overTLS(s.http)); !errors.Is(err, http.ErrServerClosed) {

@@ -36,6 +36,17 @@ type Env struct {
 	// Warn is told what was skipped or left undone without stopping a query: a
 	// corrupt file that may be ignored, a checkpoint of a table. Nil drops it.
 	Warn func(text string)
+	// Lost is told of rows that were gone before they were read, where the query goes on
+	// without them; Warn is told as well. Nil drops it.
+	Lost func(text string)
+}
+
+// lose says that rows are gone for good.
+func (e *Env) lose(format string, args ...any) {
+	e.warn(format, args...)
+	if e.Lost != nil {
+		e.Lost(fmt.Sprintf(format, args...))
+	}
 }
 
 func (e *Env) warn(format string, args ...any) {

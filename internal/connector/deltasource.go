@@ -513,7 +513,7 @@ func (d *deltaSource) skipGone(version int64, err error) (int64, error) {
 	}
 	first, _, err := d.commitsLeft()
 	if err == nil {
-		d.env.warn("Versions %d to %d of %s are gone and left out, as failOnDataLoss is false.",
+		d.env.lose("Versions %d to %d of %s are gone and left out, as failOnDataLoss is false.",
 			version, first-1, d.text)
 	}
 	return first, err

@@ -175,7 +175,7 @@ func (r *fileReader) judge(f dataFile, err error) error {
 	case errors.As(err, &known) && slices.Contains(mistakes, known.Condition):
 		return err // the query is wrong, not the file
 	case missing && r.ignoreMissing, !missing && r.ignoreCorrupt:
-		r.job.env.warn("The file %s is skipped: %v", f.uri(), err)
+		r.job.env.lose("The file %s is skipped: %v", f.uri(), err)
 		return nil
 	case missing:
 		condition = "FAILED_READ_FILE.FILE_NOT_EXIST"

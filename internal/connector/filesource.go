@@ -515,7 +515,7 @@ func (f *fileSource) located(entries []seenFile) ([]dataFile, error) {
 		}
 		info, err := d.loc.FS.Stat(d.path)
 		if vfs.NotFound(err) {
-			f.tree.env.warn("The file %s was removed before its batch was read; its rows are missing.", e.Path)
+			f.tree.env.lose("The file %s was removed before its batch was read; its rows are missing.", e.Path)
 			continue
 		}
 		if err != nil {

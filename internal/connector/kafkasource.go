@@ -478,7 +478,7 @@ func (k *kafkaSource) lose(loss *plan.Error) error {
 	text := loss.Msg
 	if _, ok := k.told[text]; !ok {
 		k.told[text] = struct{}{}
-		k.env.warn("%s: %s", k.Describe(), text)
+		k.env.lose("%s: %s", k.Describe(), text)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ type kafkaRig struct {
 	env    *Env
 	fsys   vfs.FS
 	warned []string
+	lost   []string
 }
 
 func newKafkaRig(t testing.TB, opts ...kfake.Opt) *kafkaRig {
@@ -41,6 +43,7 @@ func newKafkaRig(t testing.TB, opts ...kfake.Opt) *kafkaRig {
 	k := &kafkaRig{t: t, Cluster: cluster, client: client, fsys: vfs.NewMemory()}
 	k.env = newEnv(t, k.fsys)
 	k.env.Warn = func(text string) { k.warned = append(k.warned, text) }
+	k.env.Lost = func(text string) { k.lost = append(k.lost, text) }
 	return k
 }
 
@@ -351,8 +354,8 @@ func TestKafkaLossesEndTheQueryOrAreReported(t *testing.T) {
 	}
 	tolerant := k.open("t", "failOnDataLoss", "false")
 	k.want(tolerant.Read(t.Context(), start, to), "0 v12", "0 v13", "0 v14")
-	if len(k.warned) != 1 || !strings.Contains(k.warned[0], "[5, 15)") {
-		t.Errorf("warned %q", k.warned)
+	if len(k.warned) != 1 || !strings.Contains(k.warned[0], "[5, 15)") || !slices.Equal(k.lost, k.warned) {
+		t.Errorf("warned %q, lost %q", k.warned, k.lost)
 	}
 }
 

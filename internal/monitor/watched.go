@@ -45,6 +45,8 @@ type past struct {
 	mu     sync.Mutex
 	track  *health.Track
 	totals Totals
+	losses int64
+	lost   string // what was lost last
 }
 
 // Totals count what a query has done since the server knows it, over all its runs.
@@ -269,6 +271,40 @@ func (q *Query) Strip(now time.Time) (strip [health.StripCells]health.State, fai
 	defer p.mu.Unlock()
 	return p.track.Strip(now), p.track.FailedSince(now.Add(-24 * time.Hour))
 }
+
+// FailedSince counts the failures of all runs since an instant.
+func (q *Query) FailedSince(at time.Time) int {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.track.FailedSince(at)
+}
+
+// Mark notes something that happened to the query, for its charts and events.
+func (q *Query) Mark(m health.Mark) { q.watched.past.mark(m) }
+
+// Lost says that rows of a source were gone before they were read, and that the query
+// goes on without them.
+func (q *Query) Lost(at time.Time, text string) {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.losses++
+	p.lost = text
+	p.track.Mark(health.Mark{At: at, Kind: "loss", Text: "Rows lost: " + text})
+}
+
+// Losses is how often Lost was called over all runs, and what it said last.
+func (q *Query) Losses() (n int64, text string) {
+	p := q.watched.past
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.losses, p.lost
+}
+
+// Unheard is how many events were dropped because listeners of the query's session are
+// too slow.
+func (q *Query) Unheard() int64 { return q.bus.Coalesced() }
 
 // Totals is what the query has done over all its runs.
 func (q *Query) Totals() Totals {

@@ -127,3 +127,31 @@ func TestASourceThatDoesNotAnswerHoldsUpNobody(t *testing.T) {
 		}
 	})
 }
+
+// Rows that a source had no more are counted at their query and stand among its events.
+func TestLostRowsAreNotedAtTheirQuery(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.trigger = Trigger{Kind: plan.ProcessingTime, Every: time.Second}
+		r.tune = func(c *Config) {
+			f, _ := c.Format("")
+			losing := *f
+			losing.Source = func(
+				ctx context.Context, env *connector.Env, s *plan.Scan, log connector.Place,
+			) (connector.Source, error) {
+				env.Lost("versions 3 to 5 are gone")
+				return f.Source(ctx, env, s, log)
+			}
+			c.Format = func(string) (*connector.Format, bool) { return &losing, true }
+		}
+		q := r.mustStart(t)
+		pass(t, 2*time.Second)
+		if n, text := q.Record().Losses(); n != 1 || text != "versions 3 to 5 are gone" {
+			t.Errorf("%d losses, %q", n, text)
+		}
+		marks := q.Record().Marks()
+		if last := marks[len(marks)-1]; last.Kind != "loss" || !strings.Contains(last.Text, "versions 3 to 5") {
+			t.Errorf("%+v", marks)
+		}
+		stop(t, q)
+	})
+}

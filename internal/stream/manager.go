@@ -101,6 +101,9 @@ func (m *Manager) prepare(ctx context.Context, c Config) (*Query, error) {
 		id: id, runID: uuid.NewString(), config: c, settings: set, manager: m, sink: sink,
 		done: make(chan struct{}), wake: make(chan struct{}, 1), moved: make(chan struct{}),
 	}
+	env := *c.Env
+	env.Lost = func(text string) { q.record.Lost(time.Now(), text) }
+	q.config.Env = &env
 	q.log = m.log.With("query", id, "run", q.runID)
 	if c.Name != "" {
 		q.log = q.log.With("name", c.Name)

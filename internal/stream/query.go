@@ -95,6 +95,9 @@ func (q *Query) healthConfig() health.Config {
 	if t.gridded() {
 		c.TriggerEvery = t.Every
 	}
+	if held := q.Memory(); held != nil {
+		c.StateLimit = float64(held.Limit())
+	}
 	for _, w := range watermarks(q.config.Plan) {
 		c.WatermarkDelay = max(c.WatermarkDelay, time.Duration(w.DelayMs)*time.Millisecond)
 	}

@@ -8,6 +8,7 @@
 //
 //	GET /                               the fleet
 //	GET /queries/{id}                   one query, by id or run id
+//	GET /alerts                         alerts, silences, who is told, rules
 //	GET /resources, /environment        what the server uses, what it runs with
 //	GET /assets/{name}                  script, style, icons
 //	GET /api/v1/fleet                   every query with its health, worst first
@@ -20,6 +21,10 @@
 //	GET /api/v1/stream                  server-sent events of the fleet and of queries
 //	GET /api/v1/resources               the same as JSON
 //	GET /api/v1/environment
+//	GET /api/v1/alerts                  the same as JSON
+//	POST /api/v1/alerts/silence         keeps alerts from being told, or ends that
+//	POST /api/v1/alerts/reload          reads the file of rules anew
+//	GET /api/v1/csrf                    the word that a POST shows
 //	GET /api/v1/build                   name and version of the server
 //	GET /metrics, …                     spark.go has what tools for Spark ask for
 //
@@ -38,7 +43,9 @@
 //	    check.
 //	U2  No page runs script or style that is not served from here, and none that
 //	    stands in it: no style attribute, in templates as in scripts.
-//	U3  Nothing here changes anything: there are only GET and HEAD.
+//	U3  GET and HEAD change nothing. A POST is admitted with the server's token, or from
+//	    the user who started the server, with a word that only its own pages can read
+//	    (changing.go).
 //	U4  What a program says (names, errors, offsets) is text wherever it stands.
 //	U5  What is not known is null in JSON and a dash on pages, never 0.
 //	U6  A stream keeps nothing for its client but the number of its last event

@@ -27,7 +27,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pattern := regexp.MustCompile(`"GET (/[^"]*)"`)
+	pattern := regexp.MustCompile(`"(?:GET|POST) (/[^" ]*)"`)
 	paths := 0
 	for _, name := range sources {
 		if strings.HasSuffix(name, "_test.go") || name == "spark.go" {
@@ -40,7 +40,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 		for _, found := range pattern.FindAllSubmatch(text, -1) {
 			paths++
 			path := strings.TrimSuffix(string(found[1]), "{$}")
-			named := regexp.MustCompile("`(GET )?" + regexp.QuoteMeta(path) + "[`?]").MatchString(guide)
+			named := regexp.MustCompile("`((GET|POST) )?" + regexp.QuoteMeta(path) + "[`?]").MatchString(guide)
 			if !named && path != "/assets/{name...}" && path != "/metrics" {
 				t.Errorf("the guide does not name %s", path)
 			}
@@ -53,6 +53,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	for _, body := range []any{
 		fleet{}, detail{}, queryList{}, batchList{}, logList{}, seriesJSON{}, build{}, resourcesJSON{},
 		environmentJSON{}, fleetEvent{}, queryEvent{}, apiError{},
+		alertsJSON{}, silencing{}, silencedJSON{}, reloadedJSON{}, csrfJSON{},
 	} {
 		addFields(reflect.TypeOf(body), fields)
 	}

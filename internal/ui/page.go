@@ -25,7 +25,7 @@ type page struct {
 	charts bool
 	now    instant
 	// Which pages about the server there are.
-	environment, resources bool
+	environment, resources, alerts bool
 }
 
 // navItem is a link at the top, with its key.
@@ -36,6 +36,9 @@ type navItem struct {
 
 func (p *page) nav() []navItem {
 	items := []navItem{{"/", "f", "Fleet", "the fleet", p.name == "fleet" || p.name == "query"}}
+	if p.alerts {
+		items = append(items, navItem{"/alerts", "a", "Alerts", "alerts", p.name == "alerts"})
+	}
 	if p.resources {
 		items = append(items, navItem{"/resources", "r", "Resources", "resources", p.name == "resources"})
 	}
@@ -82,7 +85,8 @@ func lacking(rows []*fleetRow) string {
 
 func (s *server) newPage(r *http.Request, name, title string) *page {
 	p := &page{name: name, title: title + " · weir", remote: s.options.Remote, now: instant(s.options.Now()),
-		environment: s.options.Environment != nil, resources: s.options.Resources != nil}
+		environment: s.options.Environment != nil, resources: s.options.Resources != nil,
+		alerts: s.options.Alerts != nil}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		p.theme = c.Value
 	}

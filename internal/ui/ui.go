@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/alert"
 )
 
 // Options say what the pages show and who may ask.
@@ -36,6 +37,8 @@ type Options struct {
 	// there is no such page.
 	Environment func() []Group
 	Resources   func() Resources
+	// Alerts are the rules in force and what they found; nil: there is no such page.
+	Alerts *alert.Alerts
 	// Application is what Spark calls the id of an application; the metrics under
 	// Spark's names begin with it.
 	Application string
@@ -47,11 +50,12 @@ type server struct {
 	changes  changes
 	streams  atomic.Int64 // how many are open
 	load     load
+	csrf     string
 }
 
 // New is the handler of the HTTP port.
 func New(registry *monitor.Registry, o Options) http.Handler {
-	s := &server{registry: registry, options: o}
+	s := &server{registry: registry, options: o, csrf: newCSRF()}
 	s.changes.server = s
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.showFleet)
@@ -68,6 +72,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/build", s.build)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	s.addSystem(mux)
+	s.addAlerts(mux)
 	s.addSpark(mux)
 	return s.guard(mux)
 }
@@ -81,9 +86,10 @@ func (s *server) guard(next http.Handler) http.Handler {
 		}
 		h := w.Header()
 		h.Set("Content-Security-Policy",
-			"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
+		// Without a referrer browsers say null for the origin of a form, too.
+		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		next.ServeHTTP(w, r)
 	})
@@ -110,6 +116,7 @@ func (s *server) refuse(r *http.Request) (code int, why string) {
 	}
 }
 
+// hasToken tells whether a request shows the server's token.
 func (s *server) hasToken(r *http.Request) bool {
 	token := s.options.Token
 	return token != "" && subtle.ConstantTimeCompare([]byte(bearer(r)), []byte(token)) == 1

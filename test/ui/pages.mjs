@@ -73,6 +73,8 @@ const pages = {
   'query-stalled': page => queryOf(page, 'shipments_join'),
   'query-idle': page => queryOf(page, 'refunds_audit'),
   'query-foreign': page => queryOf(page, 'page_views_1m'),
+  alerts: async () => urls.all + '/alerts',
+  'alerts-none': async () => urls.none + '/alerts',
   resources: async () => urls.all + '/resources',
   environment: async () => urls.all + '/environment',
 };
@@ -128,6 +130,33 @@ await check('keys of the fleet', {}, async page => {
   await page.waitForSelector('text="/data/weir"');
   await page.keyboard.press('r');
   await page.waitForSelector('text=Python workers');
+});
+
+await check('alerts are silenced on their page', {}, async page => {
+  await open(page, urls.all);
+  await page.keyboard.press('a');
+  await page.waitForURL('**/alerts');
+  await ready(page);
+  const row = page.locator('tr.hot', { hasText: 'cdc_customers' }).first();
+  await row.waitFor();
+  must(/alerts are firing\.$/.test(await text(page, 'h1')), await text(page, 'h1'));
+  await row.getByRole('button', { name: /query failed of cdc_customers$/ }).press('Enter');
+  await page.waitForSelector('h2:has-text("Silences") ~ table td:has-text("query failed")');
+  same('the address after it', new URL(page.url()).pathname, '/alerts');
+  must(await page.locator('tr:has-text("silent")', { hasText: 'cdc_customers' }).count() > 0, 'the alert is not shown as silent');
+  await ready(page);
+  await page.click('details.more summary');
+  await page.fill('input[name=query]', 'orders*');
+  await seconds(2.5);
+  same('what was typed, after news', await page.inputValue('input[name=query]'), 'orders*');
+  must(await page.$eval('details.more', d => d.open), 'the form closed itself');
+  await page.keyboard.press('Enter');
+  await page.waitForSelector('td:has-text("orders*")');
+  for (let n = await page.locator('button:text-is("End")').count(); n > 0; n--) {
+    await page.locator('button:text-is("End")').first().click();
+    await page.waitForFunction(left => [...document.querySelectorAll('button')].filter(b => b.textContent === 'End').length === left, n - 1);
+  }
+  same('what scripts of texts left', await page.evaluate(() => typeof globalThis.pwned), 'undefined');
 });
 
 await check('keys of charts', {}, async page => {
@@ -344,6 +373,12 @@ await check('without script', { javaScriptEnabled: false }, async page => {
   must(await page.locator('.nojs table').isVisible(), 'no table stands for the charts');
   must(!await page.locator('.charts').isVisible(), 'empty charts are there');
   must(await page.locator('section.error').isVisible(), 'the error is not there');
+  await noSidewaysWithout(page);
+  await page.locator('nav a', { hasText: 'Alerts' }).click();
+  await page.locator('tr.hot button').first().click();
+  must(await page.locator('text=silent').first().isVisible(), 'no alert is silent');
+  await page.locator('button', { hasText: /^End$/ }).first().click();
+  must(await page.locator('h1').isVisible(), 'the page did not come back');
   await noSidewaysWithout(page);
 });
 async function noSidewaysWithout(page) {

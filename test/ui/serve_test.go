@@ -3,14 +3,18 @@ package ui
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/ui"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // A stage is a simulated server.
@@ -45,9 +49,17 @@ func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *s
 			}
 		}
 	}()
+	alerts, err := alert.Start(alert.Env{
+		Registry: s.cast.registry, Log: slog.New(slog.DiscardHandler), Files: rules(t), File: "/alerts.yaml",
+		Server: "stage", Link: "http://" + l.Addr().String(), Variable: os.LookupEnv,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	pages := ui.New(s.cast.registry, ui.Options{
 		Version: "test", Remote: "sc://localhost:15002", Now: time.Now,
-		Environment: environment, Resources: s.resources,
+		Environment: environment, Resources: s.resources, Alerts: alerts,
+		SameUser: func(*http.Request) bool { return true },
 	})
 	server := &http.Server{
 		Handler:     s.watched(pages),
@@ -62,8 +74,26 @@ func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *s
 		stop()
 		<-done
 		server.Close()
+		alerts.Close()
 	})
 	return s
+}
+
+// rules are a file with a rule of its own, a notifier that nobody reaches, and hostile texts.
+func rules(t *testing.T) vfs.FS {
+	t.Helper()
+	files := vfs.NewMemory()
+	err := vfs.WriteNew(files, "/alerts.yaml", []byte(`
+group: {wait: 1s}
+rules:
+  - {name: '<script>globalThis.pwned=1</script>', when: state = behind and backlogMs > 1 s, labels: {team: '<b>'}}
+notify:
+  - {name: ops, webhook: {url: 'http://127.0.0.1:1/`+strings.Repeat("x", 100)+`'}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 func environment() []ui.Group {

@@ -64,8 +64,22 @@ func (w *Watch) explain(a *Assessment, now time.Time) {
 	case Healthy:
 		w.explainHealthy(a, now)
 	default:
+		if a.State == Lagging && w.verdict.state == Healthy {
+			w.explainStuck(a)
+			return
+		}
 		w.explainLag(a, now)
 	}
+}
+
+// explainStuck is for a query that reads in time and whose watermark stands still.
+func (w *Watch) explainStuck(a *Assessment) {
+	a.Sentence = "Reads in time, but its watermark has not moved for " + Span(a.WatermarkStuck) + "."
+	a.Reason = "Watermark stuck: windows do not close"
+	a.Why = append(a.Why, "Rows come, and none bears a later time than those before"+
+		" (or one of several sources does not): windows stay open, and state grows.")
+	a.Todo = append(a.Todo, "Look at the times that rows bear, and for a source that sends nothing.")
+	a.EtaWord = "Not moving"
 }
 
 // Gist is the line of a failure that says most: of a Python traceback the last that

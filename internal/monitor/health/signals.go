@@ -50,7 +50,10 @@ type Signals struct {
 	Floor     float64
 	UntilLoss float64 // seconds until the source deletes what is unread
 
-	WatermarkLag    float64 // seconds behind the last batch, beyond the delay of the plan
+	WatermarkLag float64 // seconds behind the last batch, beyond the delay of the plan
+	// WatermarkStuck is for how long the watermark has not moved while rows came, in
+	// seconds; unknown for a query without one.
+	WatermarkStuck  float64
 	DroppedRatio    float64 // rows that came too late, of those read of late
 	StateBytes      float64
 	StatePerHour    float64 // bytes; unknown while it is not clear that it grows or shrinks
@@ -303,6 +306,21 @@ func (w *Watch) freshness(s *Signals, now time.Time) {
 	}
 }
 
+// stuckBatches is how many batches with rows do not move a watermark that is stuck.
+const stuckBatches = 3
+
+// stuck is for how long the watermark has not moved while rows came.
+func (w *Watch) stuck() float64 {
+	switch {
+	case w.markMoved.IsZero():
+		return unknown()
+	case w.unmoved < stuckBatches:
+		return 0
+	default:
+		return w.rowsAt.Sub(w.markMoved).Seconds()
+	}
+}
+
 // leastStateSpan is the shortest time over which growth of state is told.
 const leastStateSpan = 10 * time.Minute
 
@@ -312,6 +330,7 @@ func (w *Watch) ofState(s *Signals) {
 	if !Known(w.markLag) {
 		s.WatermarkLag = unknown()
 	}
+	s.WatermarkStuck = w.stuck()
 	rows, dropped := 0.0, 0.0
 	for i := range w.batches {
 		rows, dropped = rows+w.batches[i].Rows, dropped+w.batches[i].Dropped

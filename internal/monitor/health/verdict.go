@@ -128,6 +128,8 @@ func (w *Watch) judge(s *Signals, now time.Time) State {
 		return Breach
 	case m.state == Healthy && w.quiet(now):
 		return Idle
+	case m.state == Healthy && s.WatermarkStuck > w.window().Seconds():
+		return Lagging // rows are read in time, and what they make is not
 	default:
 		return m.state
 	}

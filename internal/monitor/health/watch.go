@@ -154,13 +154,17 @@ type Watch struct {
 	reading  Reading   // the newest
 	first    time.Time // of the first reading since rates began anew
 
-	batches  []Batch // the newest, oldest first, those without data left out
-	commitAt time.Time
-	newest   time.Time
-	markLag  float64 // of the watermark behind the last batch, its delay taken off
-	running  *InFlight
-	delivery [2]Sketch // of this half of a window and of the one before
-	halfAt   time.Time
+	batches   []Batch // the newest, oldest first, those without data left out
+	commitAt  time.Time
+	newest    time.Time
+	markLag   float64   // of the watermark behind the last batch, its delay taken off
+	mark      time.Time // the watermark
+	markMoved time.Time // when it was first what it is; zero for a query without one
+	unmoved   int       // batches with rows since, the last at rowsAt
+	rowsAt    time.Time
+	running   *InFlight
+	delivery  [2]Sketch // of this half of a window and of the one before
+	halfAt    time.Time
 
 	past    []minute // what was usual, oldest first
 	verdict machine
@@ -334,6 +338,7 @@ func (w *Watch) Commit(b Batch) {
 	if !b.Watermark.IsZero() {
 		w.markLag = b.Start.Sub(b.Watermark).Seconds() - w.config.WatermarkDelay.Seconds()
 	}
+	w.follow(&b)
 	if b.NoData { // it stands for no rows: no rate, no duration
 		return
 	}
@@ -345,6 +350,18 @@ func (w *Watch) Commit(b Batch) {
 	w.batches = append(w.batches, b)
 	if b.Newest.After(w.newest) {
 		w.newest = b.Newest
+	}
+}
+
+// follow notes whether the watermark moves.
+func (w *Watch) follow(b *Batch) {
+	switch {
+	case b.Watermark.IsZero() && w.config.WatermarkDelay == 0 && w.markMoved.IsZero():
+	case w.markMoved.IsZero() || !b.Watermark.Equal(w.mark):
+		w.mark, w.markMoved, w.unmoved = b.Watermark, b.End, 0
+	case b.Rows > 0:
+		w.unmoved++
+		w.rowsAt = b.End
 	}
 }
 

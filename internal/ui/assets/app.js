@@ -473,11 +473,11 @@ function detailPage() {
   }
 }
 
-// ---- resources ----
+// ---- resources and alerts, which the server renders anew ----
 function resourcesPage() {
   setInterval(async () => {
     if (document.hidden) return;
-    const text = await get(location.href, 'text').catch(() => '');
+    const text = await get('/' + document.body.dataset.page, 'text').catch(() => '');
     if (!text) return;
     const fresh = new DOMParser().parseFromString(text, 'text/html');
     patch($('#page'), fresh.querySelector('#page').innerHTML);
@@ -486,6 +486,6 @@ function resourcesPage() {
 }
 
 shell();
-({ fleet: fleetPage, query: detailPage, resources: resourcesPage })[document.body.dataset.page]?.();
+({ fleet: fleetPage, query: detailPage, resources: resourcesPage, alerts: resourcesPage })[document.body.dataset.page]?.();
 setInterval(() => { if (clock.heard) lively(); }, 1000);
 document.documentElement.dataset.ready = '1';
