@@ -3,7 +3,8 @@
 // Five families live here: Java's and Spark's text of single values (numbers,
 // dates, timestamps, intervals, datetime patterns, nested values), JSON
 // records, CSV, Parquet files, and plain text with the compressions
-// they come in. Everything reads and writes columns of package chunk, typed by
+// they come in; Avro is the package avro below. Everything reads and writes columns of package chunk, typed
+// by
 // plan.Type.
 //
 // Rules:

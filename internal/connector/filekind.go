@@ -29,6 +29,9 @@ type fileKind struct {
 	reads, writes func(plan.Type) bool
 	// shape checks the data columns together; nil when any will do.
 	shape func(schema plan.Type) error
+	// names reports whether a column may be called so in a written file; nil when
+	// every name will do.
+	names func(name string) bool
 	// infer finds a schema; false when the files do not say one.
 	infer func(ctx context.Context, job *readJob, files []dataFile) (plan.Type, bool, error)
 	// check refuses options that no file can be read with, before one is opened; nil
@@ -228,7 +231,7 @@ func (k *fileKind) checkRead(fields []plan.Field) error {
 
 // checkWrite refuses columns that the format cannot hold.
 func (k *fileKind) checkWrite(schema plan.Type) error {
-	if len(schema.Fields) == 0 {
+	if emptySchema(schema) {
 		return plan.AnalysisError("EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE",
 			fmt.Sprintf("%s files need at least one column.", k.title), "format", k.title)
 	}
@@ -236,11 +239,23 @@ func (k *fileKind) checkWrite(schema plan.Type) error {
 		if !k.writes(f.Type) {
 			return k.badColumn(f)
 		}
+		if k.names != nil && !k.names(f.Name) {
+			return plan.AnalysisError("INVALID_COLUMN_NAME_AS_PATH",
+				fmt.Sprintf("%s files cannot have a column called %s: give it another name.", k.title, f.Name),
+				"datasource", k.title+"FileFormat", "columnName", plan.QuoteParts(strings.Split(f.Name, ".")))
+		}
 	}
 	if k.shape != nil {
 		return k.shape(schema)
 	}
 	return nil
+}
+
+// emptySchema reports whether a struct, or a struct that is one of its fields, has no fields.
+func emptySchema(t plan.Type) bool {
+	return len(t.Fields) == 0 || slices.ContainsFunc(t.Fields, func(f plan.Field) bool {
+		return f.Type.Kind == plan.KindStruct && emptySchema(f.Type)
+	})
 }
 
 func (k *fileKind) badColumn(f plan.Field) *plan.Error {

@@ -163,7 +163,10 @@ func (r *fileReader) file(ctx context.Context, f dataFile) chunk.Rows {
 }
 
 // mistakes are conditions of a query, not of a file that it reads.
-var mistakes = []string{onlyCorruptColumn, "INVALID_CORRUPT_RECORD_TYPE"}
+var mistakes = []string{
+	onlyCorruptColumn, "INVALID_CORRUPT_RECORD_TYPE",
+	"INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME",
+}
 
 // judge is the error of a file that cannot be read, nil when it may be skipped.
 func (r *fileReader) judge(f dataFile, err error) error {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestFileSourcesConform(t *testing.T) {
-	for _, format := range []string{"json", "csv", "parquet", "text"} {
+	for _, format := range []string{"avro", "json", "csv", "parquet", "text"} {
 		t.Run(format, func(t *testing.T) {
 			fsys := vfs.NewMemory()
 			env := newEnv(t, fsys)
@@ -57,7 +57,7 @@ func TestFileSourcesConform(t *testing.T) {
 }
 
 func TestFileSinksConform(t *testing.T) {
-	for _, format := range []string{"json", "parquet"} {
+	for _, format := range []string{"avro", "json", "parquet"} {
 		for _, parts := range [][]string{nil, {"k"}} {
 			t.Run(fmt.Sprint(format, parts), func(t *testing.T) {
 				fsys := vfs.NewMemory()

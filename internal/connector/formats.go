@@ -8,6 +8,7 @@ import (
 // shelf lists every format, sorted by name.
 var shelf = sync.OnceValue(func() []*Format {
 	return []*Format{
+		avroFormat(),
 		consoleFormat(),
 		csvFormat(),
 		deltaFormat(),

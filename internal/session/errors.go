@@ -55,7 +55,7 @@ func saidRows(rows chunk.Rows) chunk.Rows {
 
 // sparksFormats are those that Apache Spark brings along and weir has not: the
 // program is right, only not here.
-var sparksFormats = []string{"avro", "binaryfile", "image", "jdbc", "libsvm", "orc", "xml"}
+var sparksFormats = []string{"binaryfile", "image", "jdbc", "libsvm", "orc", "xml"}
 
 func noSuchFormat(name string) *plan.Error {
 	if slices.Contains(sparksFormats, strings.ToLower(name)) {

@@ -14,6 +14,7 @@ func Defs() []*fn.Def {
 		formatDefs(),
 		jsonDefs(),
 		csvDefs(),
+		avroDefs(),
 		jsonPathDefs(),
 		regexDefs(),
 		searchDefs(),
