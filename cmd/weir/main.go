@@ -46,12 +46,13 @@ func rootCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; %s --help lists what there is", err, c.CommandPath())
 	})
-	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(), &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(*cobra.Command, []string) { fmt.Println("weir", about()) },
-	})
+	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(),
+		demoCommand(), &cobra.Command{
+			Use:   "version",
+			Short: "Print the version",
+			Args:  cobra.NoArgs,
+			Run:   func(*cobra.Command, []string) { fmt.Println("weir", about()) },
+		})
 	return root
 }
 

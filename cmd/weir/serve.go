@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -25,7 +26,8 @@ type serverFlags struct {
 	insecure                 bool
 	logLevel                 slog.Level
 
-	user userPython // of weir run
+	user    userPython // of weir run
+	console io.Writer  // where console sinks print; nil: standard output
 }
 
 func (f *serverFlags) add(set *pflag.FlagSet) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -71,6 +72,10 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 		log: newLogger(f.logLevel), dir: f.dir, failed: make(chan error, 2), started: time.Now(),
 		memory: availableMemory(),
 	}
+	var console io.Writer = os.Stdout
+	if f.console != nil {
+		console = f.console
+	}
 	f.user.interpreter = cmp.Or(f.user.interpreter, serverPython())
 	confs, err := parseConfs(f.confs)
 	if err != nil {
@@ -92,7 +97,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 		return nil, err
 	}
 	s.engine, err = session.Open(session.Options{
-		Dir: f.dir, Root: f.root, Confs: confs, Log: s.log, Crash: crash, Console: os.Stdout,
+		Dir: f.dir, Root: f.root, Confs: confs, Log: s.log, Crash: crash, Console: console,
 		Memory: s.memory, Python: s.python,
 	})
 	if err != nil {

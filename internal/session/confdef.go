@@ -2,9 +2,12 @@ package session
 
 import (
 	_ "embed"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/weir-dev/weir/internal/monitor/report"
 )
 
 //go:embed spark_confs.tsv
@@ -82,7 +85,7 @@ const onReleaseKey = "weir.session.onRelease"
 
 // weirConfs are weir's own keys.
 func weirConfs() []*confDef {
-	return []*confDef{{
+	confs := []*confDef{{
 		key: onReleaseKey, kind: kindSQL, typ: "string", flags: "mp", get: "stop", def: "stop",
 		check: "options:stop, detach",
 	}, {
@@ -95,6 +98,13 @@ func weirConfs() []*confDef {
 		key: serverMemoryKey, kind: kindSQL, typ: "bytes in BYTE", flags: "sp", get: noValue, def: noValue,
 		check: "range:1048576..",
 	}}
+	// Those of reporters are read once, when the server starts.
+	reporters := report.OwnKeys()
+	for _, key := range slices.Sorted(maps.Keys(reporters)) {
+		confs = append(confs, &confDef{key: key, kind: kindSQL, typ: "string", flags: "sp", get: noValue,
+			def: noValue})
+	}
+	return confs
 }
 
 // nearestKey is the key among some that is most like the given one.

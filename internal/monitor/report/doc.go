@@ -4,7 +4,7 @@
 // OpenMetrics is weir's own page, with labels and base units. Gauges has Spark's
 // names for queries that were started with spark.sql.streaming.metricsEnabled; the
 // pages and reporters of Spark's metrics system show them. A reporter is a file here
-// and a line in kinds.
+// and a line in kinds, or in ownKinds when Spark has none of its kind.
 //
 // Rules:
 //

@@ -20,21 +20,26 @@ const maxLabel = 200
 // arrives, what is processed, what waits and for how long, how fresh results are, and
 // how it does. At most maxQueries queries are in it.
 func AppendOpenMetrics(dst []byte, r *monitor.Registry, now time.Time) []byte {
-	p := page{dst: dst}
-	queries := r.Queries()
-	if len(queries) > maxQueries {
-		queries = queries[:maxQueries]
-	}
-	p.subjects = make([]subject, len(queries))
-	for i, q := range queries {
-		s := q.Snapshot()
-		p.subjects[i] = subject{s, q.Health(), q.Totals(), q.Reading(), q.Batches(), labels{}}
-		p.subjects[i].labels = labels{{"query", named(&s)}, {"query_id", s.ID}}
-	}
+	p := page{dst: dst, subjects: subjects(r)}
 	for _, f := range families {
 		p.family(f)
 	}
 	return append(p.dst, "# EOF\n"...)
+}
+
+// subjects are the queries that are reported.
+func subjects(r *monitor.Registry) []subject {
+	queries := r.Queries()
+	if len(queries) > maxQueries {
+		queries = queries[:maxQueries]
+	}
+	out := make([]subject, len(queries))
+	for i, q := range queries {
+		s := q.Snapshot()
+		out[i] = subject{s, q.Health(), q.Totals(), q.Reading(), q.Batches(), labels{}}
+		out[i].labels = labels{{"query", named(&s)}, {"query_id", s.ID}}
+	}
+	return out
 }
 
 func named(s *monitor.Snapshot) string {
@@ -58,9 +63,11 @@ type label struct{ name, value string }
 
 type labels []label
 
+// page takes the samples of families in: as text, or one by one with emit.
 type page struct {
 	dst      []byte
 	subjects []subject
+	emit     func(name string, of labels, value float64)
 }
 
 // family is a metric with its samples.
@@ -216,6 +223,12 @@ func (p *page) sample(name string, of labels, value float64) {
 	if !health.Known(value) {
 		return
 	}
+	if p.emit != nil {
+		if !math.IsInf(value, 0) { // which JSON cannot say
+			p.emit(name, of, value)
+		}
+		return
+	}
 	p.dst = append(append(p.dst, name...), '{')
 	for i, l := range of {
 		if i > 0 {
@@ -228,15 +241,20 @@ func (p *page) sample(name string, of labels, value float64) {
 	p.dst = append(strconv.AppendFloat(p.dst, value, 'g', -1, 64), '\n')
 }
 
+// cutBytes shortens a text to so many bytes, and cuts no letter in two.
+func cutBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
 // escape makes a text a label's value.
 func escape(text string) []byte {
-	if len(text) > maxLabel {
-		cut := maxLabel
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut]
-	}
+	text = cutBytes(text, maxLabel)
 	out := make([]byte, 0, len(text))
 	for _, r := range text {
 		switch {

@@ -39,6 +39,9 @@ type kind struct {
 // PrometheusServlet are pages, which are always there.
 var kinds = []kind{consoleSink, csvSink, graphiteSink, slf4jSink, statsdSink}
 
+// ownKinds are weir's own, with settings below weir.metrics. and their class.
+var ownKinds = []kind{dogstatsd, otlp}
+
 // pages are the sinks that need no reporter.
 var pages = []string{"MetricsServlet", "PrometheusServlet"}
 
@@ -54,7 +57,19 @@ type options map[string]string
 const (
 	packageName = "org.apache.spark.metrics.sink."
 	confPrefix  = "spark.metrics.conf."
+	ownPrefix   = "weir.metrics."
 )
+
+// OwnKeys are the keys of weir's own reporters, with their defaults.
+func OwnKeys() map[string]string {
+	keys := map[string]string{}
+	for _, k := range ownKinds {
+		for key, value := range k.keys {
+			keys[ownPrefix+k.class+"."+key] = value
+		}
+	}
+	return keys
+}
 
 // Settings finds the settings of Spark's metrics system among confs: those below
 // spark.metrics.conf. and the lines of a metrics.properties, of which the confs win.
@@ -76,6 +91,8 @@ func Settings(confs map[string]string, properties string) (map[string]string, er
 	for key, value := range confs {
 		if name, ok := strings.CutPrefix(key, confPrefix); ok {
 			out[name] = value
+		} else if strings.HasPrefix(key, ownPrefix) {
+			out[key] = value
 		}
 	}
 	return out, nil
@@ -129,7 +146,38 @@ func Start(e *Env, settings map[string]string) (*Reporters, error) {
 			return nil, err
 		}
 	}
+	if err := onlyOwnKeys(settings); err != nil {
+		r.Close()
+		return nil, err
+	}
+	for _, k := range ownKinds {
+		o := options{}
+		for key, value := range settings {
+			if option, ok := strings.CutPrefix(key, ownPrefix+k.class+"."); ok {
+				o[option] = value
+			}
+		}
+		if len(o) == 0 {
+			continue
+		}
+		if err := r.open(ctx, e, k, k.class, o); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
 	return r, nil
+}
+
+// onlyOwnKeys refuses settings of weir's own reporters that do not exist.
+func onlyOwnKeys(settings map[string]string) error {
+	known := OwnKeys()
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if _, ok := known[key]; !ok && strings.HasPrefix(key, ownPrefix) {
+			return fmt.Errorf("there is no setting %s; there are %s", key,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+	}
+	return nil
 }
 
 func (r *Reporters) start(ctx context.Context, e *Env, name string, o options) error {
@@ -148,13 +196,21 @@ func (r *Reporters) start(ctx context.Context, e *Env, name string, o options) e
 		return fmt.Errorf("the metrics sink %s has the class %s, which weir does not have; it has %s",
 			name, o["class"], known())
 	}
-	k := kinds[i]
+	return r.open(ctx, e, kinds[i], name, o)
+}
+
+// open starts a reporter with the defaults of what its options leave out.
+func (r *Reporters) open(ctx context.Context, e *Env, k kind, name string, o options) error {
 	for key, value := range k.keys {
 		if _, ok := o[key]; ok {
 			continue
 		}
 		if value == "-" {
-			return fmt.Errorf("%s requires '%s' property: set %s*.sink.%s.%s", class, key, confPrefix, name, key)
+			where := confPrefix + "*.sink." + name
+			if slices.ContainsFunc(ownKinds, func(own kind) bool { return own.class == k.class }) {
+				where = ownPrefix + k.class
+			}
+			return fmt.Errorf("%s requires '%s' property: set %s.%s", k.class, key, where, key)
 		}
 		o[key] = value
 	}
