@@ -8,26 +8,22 @@ import (
 )
 
 // ExplainText is the text of EXPLAIN: the sections that Spark shows in a mode, with
-// weir's tree in them. There is one tree after analysis, so it stands in every
-// section but the first. parsed may be nil when it is not at hand.
-func ExplainText(parsed, resolved Node, mode ExplainMode) string {
+// weir's trees in them. There is one tree after analysis, so it stands in every
+// logical section but the first; physical is the tree of the last one.
+func ExplainText(parsed, resolved Node, mode ExplainMode, physical string) string {
 	tree := NodeText(resolved)
+	physical = "== Physical Plan ==\n" + physical
 	switch mode {
 	case ExplainExtended:
-		first := tree
-		if parsed != nil {
-			first = NodeText(parsed)
-		}
-		return "== Parsed Logical Plan ==\n" + first +
+		return "== Parsed Logical Plan ==\n" + NodeText(parsed) +
 			"\n== Analyzed Logical Plan ==\n" + outputText(resolved) + tree +
-			"\n== Optimized Logical Plan ==\n" + tree +
-			"\n== Physical Plan ==\n" + tree
+			"\n== Optimized Logical Plan ==\n" + tree + "\n" + physical
 	case ExplainCost:
-		return "== Optimized Logical Plan ==\n" + tree + "\n== Physical Plan ==\n" + tree
+		return "== Optimized Logical Plan ==\n" + tree + "\n" + physical
 	case ExplainCodegen:
 		return "Found 0 WholeStageCodegen subtrees.\n"
 	default:
-		return "== Physical Plan ==\n" + tree
+		return physical
 	}
 }
 
@@ -48,7 +44,7 @@ func NodeText(n Node) string {
 }
 
 func writeNode(b *strings.Builder, n Node, first, rest string) {
-	b.WriteString(first + nodeLine(n) + "\n")
+	b.WriteString(first + NodeLine(n) + "\n")
 	children := n.Children()
 	for i, c := range children {
 		if i == len(children)-1 {
@@ -98,7 +94,8 @@ func (w *sqlWriter) treeCall(name string, args []Expr) bool {
 	return true
 }
 
-func treeList[E Expr](list []E) string {
+// TreeList is expressions as they stand in a tree, in brackets.
+func TreeList[E Expr](list []E) string {
 	parts := make([]string, len(list))
 	for i, e := range list {
 		parts[i] = TreeText(e)
@@ -106,50 +103,50 @@ func treeList[E Expr](list []E) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// nodeLine is a node without its children, as Spark prints it.
-func nodeLine(n Node) string {
+// NodeLine is a node without its children, as Spark prints it.
+func NodeLine(n Node) string {
 	switch n := n.(type) {
 	case *Project:
-		return mark(n.Exprs...) + "Project " + treeList(n.Exprs)
+		return mark(n.Exprs...) + "Project " + TreeList(n.Exprs)
 	case *Filter:
 		return mark(n.Cond) + "Filter " + TreeText(n.Cond)
 	case *Having:
 		return "'UnresolvedHaving " + TreeText(n.Cond)
 	case *Aggregate:
 		return mark(append(append([]Expr{}, n.Group...), n.Exprs...)...) +
-			"Aggregate " + treeList(n.Group) + ", " + treeList(n.Exprs)
+			"Aggregate " + TreeList(n.Group) + ", " + TreeList(n.Exprs)
 	case *Join:
 		return joinLine(n)
 	case *SetOp:
 		return setLine(n)
 	case *Sort:
-		return "Sort " + treeList(n.Orders) + ", " + strconv.FormatBool(n.Global)
+		return "Sort " + TreeList(n.Orders) + ", " + strconv.FormatBool(n.Global)
 	case *Limit:
 		return limitLine(n)
 	case *Dedup:
 		return dedupLine(n)
 	case *Generate:
-		return fmt.Sprintf("Generate %s, %t, %s", TreeText(n.Generator), n.Outer, treeList(n.Attrs))
+		return fmt.Sprintf("Generate %s, %t, %s", TreeText(n.Generator), n.Outer, TreeList(n.Attrs))
 	case *Watermark:
 		return "EventTimeWatermark " + TreeText(n.Column) + ", " + n.Delay
 	case *TimeWindow:
 		return timeWindowLine(n)
 	case *Window:
-		return "Window " + treeList(n.Exprs) + ", " + treeList(n.Partition) + ", " + treeList(n.Order)
+		return "Window " + TreeList(n.Exprs) + ", " + TreeList(n.Partition) + ", " + TreeList(n.Order)
 	case *Observe:
-		return "CollectMetrics " + n.Name + ", " + treeList(n.Metrics)
+		return "CollectMetrics " + n.Name + ", " + TreeList(n.Metrics)
 	case *MapPython:
-		return "MapInPython " + TreeText(n.Func) + ", " + treeList(n.Attrs)
+		return "MapInPython " + TreeText(n.Func) + ", " + TreeList(n.Attrs)
 	case *GroupPython:
-		return "FlatMapGroupsInPython " + treeList(n.Keys) + ", " + TreeText(n.Func) + ", " + treeList(n.Attrs)
+		return "FlatMapGroupsInPython " + TreeList(n.Keys) + ", " + TreeText(n.Func) + ", " + TreeList(n.Attrs)
 	case *StatePython:
-		return "FlatMapGroupsInPandasWithState " + TreeText(n.Func) + ", " + treeList(n.Keys) + ", " +
-			treeList(n.Attrs) + ", " + n.State.Simple() + ", " + n.Mode.String() + ", " + n.Timeout.String()
+		return "FlatMapGroupsInPandasWithState " + TreeText(n.Func) + ", " + TreeList(n.Keys) + ", " +
+			TreeList(n.Attrs) + ", " + n.State.Simple() + ", " + n.Mode.String() + ", " + n.Timeout.String()
 	case *TransformPython:
-		return "TransformWithStateInPySpark " + TreeText(n.Func) + ", " + treeList(n.Keys) + ", " +
-			treeList(n.Attrs) + ", " + n.Mode.String() + ", " + n.Time.String()
+		return "TransformWithStateInPySpark " + TreeText(n.Func) + ", " + TreeList(n.Keys) + ", " +
+			TreeList(n.Attrs) + ", " + n.Mode.String() + ", " + n.Time.String()
 	case *Repartition:
-		return fmt.Sprintf("RepartitionByExpression %s, %d", treeList(n.Exprs), n.Count)
+		return fmt.Sprintf("RepartitionByExpression %s, %d", TreeList(n.Exprs), n.Count)
 	default:
 		return leafLine(n)
 	}
@@ -215,15 +212,15 @@ func dedupLine(n *Dedup) string {
 	if n.Keys == nil {
 		return "'" + name + "[" + strings.Join(n.Columns, ", ") + "]"
 	}
-	return name + treeList(n.Keys)
+	return name + TreeList(n.Keys)
 }
 
 func leafLine(n Node) string {
 	switch n := n.(type) {
 	case *Scan:
-		return scanLine(n)
+		return ScanLine(n)
 	case *LocalData:
-		return "LocalRelation " + treeList(n.Attrs)
+		return "LocalRelation " + TreeList(n.Attrs)
 	case *Range:
 		return fmt.Sprintf("Range (%d, %d, step=%d)", n.Start, n.End, n.Step)
 	case *OneRow:
@@ -235,7 +232,7 @@ func leafLine(n Node) string {
 	case *SubqueryAlias:
 		return "'SubqueryAlias " + strings.Join(n.Name, ".")
 	case *TableFunction:
-		return "'UnresolvedTableValuedFunction [" + strings.Join(n.Name, ", ") + "], " + treeList(n.Args)
+		return "'UnresolvedTableValuedFunction [" + strings.Join(n.Name, ", ") + "], " + TreeList(n.Args)
 	case *InlineTable:
 		return fmt.Sprintf("'UnresolvedInlineTable [%s], %d rows", strings.Join(n.Names, ", "), len(n.Rows))
 	default:
@@ -244,7 +241,8 @@ func leafLine(n Node) string {
 	}
 }
 
-func scanLine(n *Scan) string {
+// ScanLine is what a scan reads, as a node of a tree.
+func ScanLine(n *Scan) string {
 	var b strings.Builder
 	if n.Streaming {
 		b.WriteString("StreamingRelation ")
@@ -258,7 +256,7 @@ func scanLine(n *Scan) string {
 	for _, p := range n.Relation.Paths {
 		b.WriteString(" " + p)
 	}
-	b.WriteString(" " + treeList(n.Attrs))
+	b.WriteString(" " + TreeList(n.Attrs))
 	return b.String()
 }
 

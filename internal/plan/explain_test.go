@@ -72,7 +72,7 @@ func TestExplainHasSparksSections(t *testing.T) {
 	}
 	more.Child.(*plan.Call).Of = plan.Long
 	for mode, want := range cases {
-		if diff := cmp.Diff(want, plan.ExplainText(parsed, join, mode)); diff != "" {
+		if diff := cmp.Diff(want, plan.ExplainText(parsed, join, mode, plan.NodeText(join))); diff != "" {
 			t.Errorf("mode %d (-want +got):\n%s", mode, diff)
 		}
 	}

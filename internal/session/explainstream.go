@@ -16,7 +16,7 @@ func explainRunning(n plan.Node, extended bool, p physicalStream) string {
 	}
 	var b strings.Builder
 	p.write(&b, n, "", "")
-	return explainedAs(n, n, mode, b.String())
+	return plan.ExplainText(n, n, mode, b.String())
 }
 
 // physicalStream draws streams as Spark's physical plans.
@@ -27,7 +27,7 @@ type physicalStream struct {
 
 // write draws a node and what is below it.
 func (p physicalStream) write(b *strings.Builder, n plan.Node, lead, below string) {
-	lines := []string{nodeText(n)}
+	lines := []string{plan.NodeLine(n)}
 	if plan.Streaming(n) {
 		lines = p.operators(n)
 	}
@@ -50,48 +50,40 @@ func (p physicalStream) write(b *strings.Builder, n plan.Node, lead, below strin
 func (p physicalStream) operators(n plan.Node) []string {
 	switch n := n.(type) {
 	case *plan.Aggregate:
-		keys := exprTexts(n.Group)
-		hash := fmt.Sprintf("HashAggregate(keys=[%s], functions=[%s])", keys, exprTexts(n.Exprs))
+		keys := plan.TreeList(n.Group)
+		hash := fmt.Sprintf("HashAggregate(keys=%s, functions=%s)", keys, plan.TreeList(n.Exprs))
 		return []string{
-			hash, fmt.Sprintf("StateStoreSave [%s], %s", keys, p.mode), hash, "StateStoreRestore [" + keys + "]", hash,
+			hash, fmt.Sprintf("StateStoreSave %s, %s", keys, p.mode), hash, "StateStoreRestore " + keys, hash,
 			p.exchange(keys), hash,
 		}
 	case *plan.Dedup:
-		name, keys := "StreamingDeduplicate", ""
+		name, keys := "StreamingDeduplicate", plan.TreeList(n.Keys)
 		if n.WithinWatermark {
 			name = "StreamingDeduplicateWithinWatermark"
 		}
-		for i, k := range n.Keys {
-			if i > 0 {
-				keys += ", "
-			}
-			keys += k.Name
-		}
-		return []string{name + " [" + keys + "]", p.exchange(keys)}
+		return []string{name + " " + keys, p.exchange(keys)}
 	case *plan.Join:
 		if plan.Streaming(n.Left) && plan.Streaming(n.Right) {
-			return []string{"StreamingSymmetricHashJoin " + strings.TrimPrefix(nodeText(n), "Join ")}
+			return []string{"StreamingSymmetricHashJoin " + strings.TrimPrefix(plan.NodeLine(n), "Join ")}
 		}
 	case *plan.Limit:
 		return []string{"StreamingGlobalLimit", "Exchange SinglePartition"}
-	case *plan.Watermark:
-		return []string{"EventTimeWatermark " + strings.TrimPrefix(nodeText(n), "Watermark ")}
 	case *plan.Scan:
 		return []string{physicalScan(n)}
 	}
-	return []string{nodeText(n)}
+	return []string{plan.NodeLine(n)}
 }
 
 func (p physicalStream) exchange(keys string) string {
-	if keys == "" {
+	if keys == "[]" {
 		return "Exchange SinglePartition"
 	}
-	return fmt.Sprintf("Exchange hashpartitioning(%s, %d)", keys, p.parts)
+	return fmt.Sprintf("Exchange hashpartitioning(%s, %d)", keys[1:len(keys)-1], p.parts)
 }
 
 // physicalScan is a scan as Spark calls it.
 func physicalScan(n *plan.Scan) string {
-	text := strings.TrimPrefix(scanText(n), "StreamingScan ")
+	text := strings.TrimPrefix(plan.ScanLine(n), "StreamingRelation ")
 	if n.Relation.Table == nil && len(n.Relation.Paths) > 0 {
 		return "FileScan " + text
 	}
