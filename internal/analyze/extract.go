@@ -120,7 +120,11 @@ func (x *exprs) updateFields(n *plan.UpdateFields) (plan.Expr, error) {
 		return nil, err
 	}
 	if c, ok := e.(*plan.Call); ok {
-		shown := strings.ReplaceAll("update_fields("+x.sqlText(child)+", "+text+")", "$", "$$")
+		shown := "update_fields(" + x.sqlText(child) + ", " + text + ")"
+		if _, chained := n.Child.(*plan.UpdateFields); chained {
+			shown = strings.TrimSuffix(x.sqlText(child), ")") + ", " + text + ")"
+		}
+		shown = strings.ReplaceAll(shown, "$", "$$")
 		named := *c
 		named.Text = shown
 		return &named, nil

@@ -61,10 +61,13 @@ type Launch struct {
 	Path   []string // directories and archives that its modules may be in
 	// Hear gets what the function prints, line by line, from other goroutines too.
 	// It is called while output is read, and must not wait. Nil drops it.
-	Hear func(Line)
+	Hear  func(Line)
+	Files string // what SparkFiles calls the root directory, "" when there is none
 }
 
-func (l Launch) key() string { return l.Python + "\x00" + strings.Join(l.Path, "\x00") }
+func (l Launch) key() string {
+	return strings.Join(append([]string{l.Python, l.Files}, l.Path...), "\x00")
+}
 
 // worker is a running process.
 type worker struct {
@@ -137,7 +140,7 @@ func (w *worker) spawn() (err error) {
 	}
 	w.channel, w.alive = newChannel(conn), alive
 	w.cmd.ExtraFiles = []*os.File{theirs, watched}
-	w.cmd.Env = environment(os.Environ(), w.launch.Path)
+	w.cmd.Env = environment(os.Environ(), w.launch)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := w.cmd.Start(); err != nil {
 		conn.Close()
@@ -169,21 +172,24 @@ var foreign = []string{
 	"PYTHONSTARTUP", "PYTHONINSPECT",
 }
 
+// filesVariable tells a worker where SparkFiles finds files.
+const filesVariable = "WEIR_FILES"
+
 // environment is the server's own, as Spark's workers have it, without what is
-// meant for other programs. The worker's modules are looked for in path first.
-func environment(own []string, path []string) []string {
+// meant for other programs. The worker's modules are looked for in its path first.
+func environment(own []string, l Launch) []string {
 	env := slices.DeleteFunc(slices.Clone(own), func(pair string) bool {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.Contains(foreign, name)
 	})
-	if len(path) > 0 {
-		list := slices.Clone(path)
+	if len(l.Path) > 0 {
+		list := slices.Clone(l.Path)
 		if inherited := os.Getenv("PYTHONPATH"); inherited != "" {
 			list = append(list, inherited)
 		}
 		env = append(env, "PYTHONPATH="+strings.Join(list, string(os.PathListSeparator)))
 	}
-	return append(env, "PYTHONUNBUFFERED=1")
+	return append(env, "PYTHONUNBUFFERED=1", filesVariable+"="+l.Files)
 }
 
 // greet sends the script and waits for the worker to say that it runs.

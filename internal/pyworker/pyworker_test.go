@@ -355,8 +355,8 @@ func TestModes(t *testing.T) {
 }
 
 func TestEnvironmentLeadsToNoOtherServer(t *testing.T) {
-	got := environment([]string{"SPARK_REMOTE=sc://elsewhere", "HOME=/h"}, nil)
-	if diff := cmp.Diff([]string{"HOME=/h", "PYTHONUNBUFFERED=1"}, got); diff != "" {
+	got := environment([]string{"SPARK_REMOTE=sc://elsewhere", "HOME=/h"}, Launch{Files: "/f"})
+	if diff := cmp.Diff([]string{"HOME=/h", "PYTHONUNBUFFERED=1", "WEIR_FILES=/f"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

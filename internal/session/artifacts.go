@@ -24,10 +24,10 @@ const maxArtifactBytes = 2 << 30
 const cachePrefix = "cache/"
 
 // artifactKinds are the directories that clients add to.
-var artifactKinds = []string{"pyfiles", "files", "archives", "jars", "classes", "cache"}
+var artifactKinds = []string{"pyfiles", "files", "jars", "classes", "cache"}
 
-// Artifacts is the files that a client sent: pyfiles/, files/, archives/, jars/
-// and classes/ by name, cache/<sha256> as blobs. They stand below Dir and go
+// Artifacts is the files that a client sent: pyfiles/, files/, jars/ and
+// classes/ by name, cache/<sha256> as blobs. They stand below dir and go
 // with the session.
 type Artifacts struct {
 	fs  vfs.FS
@@ -42,9 +42,6 @@ type Artifacts struct {
 func newArtifacts(fsys vfs.FS, dir string) *Artifacts {
 	return &Artifacts{fs: fsys, dir: dir, files: map[string]string{}}
 }
-
-// Dir is where the artifacts stand, each under its name.
-func (a *Artifacts) Dir() string { return a.dir }
 
 // Names lists the artifacts in the order they were added, without blobs.
 func (a *Artifacts) Names() []string {
@@ -67,6 +64,41 @@ func (a *Artifacts) Path(name string) (string, bool) {
 	defer a.mu.Unlock()
 	p, ok := a.files[name]
 	return p, ok
+}
+
+// place is where an artifact stands. Modules and files share a directory, in which
+// functions find them by SparkFiles.
+func (a *Artifacts) place(name string) string {
+	kind, rest, _ := strings.Cut(name, "/")
+	if kind == "pyfiles" {
+		kind = "files"
+	}
+	return path.Join(a.dir, kind, rest)
+}
+
+// at is the artifact that stands at a place, if one does.
+func (a *Artifacts) at(place string) (string, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, file := range a.files {
+		if file == place {
+			return file, true
+		}
+	}
+	return "", false
+}
+
+// Files is the directory of modules and files, "" when there are none.
+func (a *Artifacts) Files() string {
+	dir := path.Join(a.dir, "files")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, file := range a.files {
+		if strings.HasPrefix(file, dir+"/") {
+			return dir
+		}
+	}
+	return ""
 }
 
 // Cached is the bytes of the blob of a SHA-256.
@@ -154,13 +186,13 @@ func (w *ArtifactWriter) Commit() error {
 	if want, ok := strings.CutPrefix(w.name, cachePrefix); ok && want != sum {
 		return errors.Join(plan.IllegalArgument("the blob %s has the SHA-256 %s", w.name, sum), w.Abort())
 	}
-	if old, ok := a.Path(w.name); ok {
+	if old, ok := a.at(a.place(w.name)); ok {
 		return errors.Join(a.compare(w.name, old, sum), w.Abort())
 	}
 	if err := w.file.Close(); err != nil {
 		return fmt.Errorf("store artifact %s: %w", w.name, err)
 	}
-	target := path.Join(a.dir, w.name)
+	target := a.place(w.name)
 	if err := a.fs.MkdirAll(path.Dir(target)); err != nil {
 		return fmt.Errorf("store artifact %s: %w", w.name, err)
 	}
@@ -200,6 +232,9 @@ func checkArtifact(name string) error {
 		return plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_3161",
 			"Copying a file of the client's to a path of the server's is not allowed.")
 	}
+	if kind == "archives" {
+		return plan.Unsupported("An archive among the artifacts, to be unpacked for functions,")
+	}
 	clean := path.Clean(name) == name && rest != "" && !strings.ContainsAny(name, "\x00\\") && !path.IsAbs(name)
 	if !clean || strings.HasPrefix(name, "..") || !slices.Contains(artifactKinds, kind) {
 		return plan.IllegalArgument("%.100q is no name of an artifact", name)
@@ -213,7 +248,7 @@ func (a *Artifacts) inherit(from *Artifacts) {
 	names := slices.Clone(from.order)
 	from.mu.Unlock()
 	for _, name := range names {
-		f, err := from.fs.Open(path.Join(from.dir, name))
+		f, err := from.fs.Open(from.place(name))
 		if err != nil {
 			continue // the other session ended meanwhile
 		}

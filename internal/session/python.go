@@ -39,7 +39,8 @@ func (e *Engine) SetDoor(d Door) { e.door = d }
 
 // launch is the Python that functions of the session want.
 func (sc *scope) launch() pyworker.Launch {
-	l := pyworker.Launch{Path: sc.session.artifacts.modules()}
+	a := sc.session.artifacts
+	l := pyworker.Launch{Path: a.modules(), Files: a.Files()}
 	if python, ok := sc.conf.Lookup(interpreterKey); ok {
 		l.Python = python
 	}

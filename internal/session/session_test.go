@@ -108,7 +108,7 @@ func TestCloneBeginsWithTheSameStateAndSharesNone(t *testing.T) {
 	if err := s.Release(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	data, err := vfs.ReadFile(c.engine.fs, c.Artifacts().Dir()+"/pyfiles/m.py")
+	data, err := vfs.ReadFile(c.engine.fs, c.Artifacts().Files()+"/m.py")
 	if err != nil || string(data) != "x = 1" {
 		t.Errorf("got %q, %v", data, err)
 	}
@@ -263,6 +263,12 @@ func TestArtifacts(t *testing.T) {
 	if got := condition(add("forward_to_fs/etc/passwd", "x")); got != "_LEGACY_ERROR_TEMP_3161" {
 		t.Errorf("a path of the server's: got %s", got)
 	}
+	if got := condition(add("files/m.py", "x = 2")); got != "ARTIFACT_ALREADY_EXISTS" {
+		t.Errorf("a file in the place of a module: got %s", got)
+	}
+	if err := add("archives/env.zip", "x"); err == nil || !strings.Contains(err.Error(), "archive") {
+		t.Errorf("an archive: %v", err)
+	}
 	for _, name := range []string{
 		"", "pyfiles", "pyfiles/", "pyfiles/../../x", "../pyfiles/x", "/etc/passwd", "pyfiles/a\x00b", "else/x",
 		"pyfiles/./x", "cache/00",
@@ -283,7 +289,7 @@ func TestArtifacts(t *testing.T) {
 	if diff := cmp.Diff([]string{"pyfiles/m.py"}, a.Names()); diff != "" {
 		t.Error(diff)
 	}
-	dir := a.Dir()
+	dir := a.dir
 	if err := s.Release(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,7 @@ NUMBERS = "batchDuration|triggerExecution|queryPlanning|getBatch|commitOffsets|l
 MASKS = [
     (re.compile(r"<uuid:\d+>"), "<uuid>"),
     (re.compile(rf'"({NUMBERS}|\w+RowsPerSecond)": [\d.E-]+'), r'"\1": <number>'),
+    (re.compile(r"\$Lambda(\$\d+/0x[0-9a-f]+)?@"), "$Lambda@"),
     # A sentence ends with its line, or with the state that follows it.
     (re.compile(r"[\"']?(\[[A-Z][A-Z_]+(?:\.[A-Z_]+)?\]) .*"), r"\1 …"),
     # Progress reports come when they come.
