@@ -3,6 +3,7 @@ package exec
 import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/eval"
+	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -41,8 +42,10 @@ func (o *aggregateOp) rows(r *running) chunk.Rows {
 			return
 		}
 		defer g.end()
+		parts := g.global()
 		for c, err := range o.in.rows(r) {
 			if err == nil {
+				parts.enter(c.Part)
 				err = g.add(c)
 			}
 			if err != nil {
@@ -50,11 +53,57 @@ func (o *aggregateOp) rows(r *running) chunk.Rows {
 				return
 			}
 		}
+		parts.end(o.in.parts(r))
 		for c, err := range g.results(r) {
 			if !yield(c, err) || err != nil {
 				return
 			}
 		}
+	}
+}
+
+// globalParts tells the calls of a global aggregation where a partition ends: as in
+// Spark, what each comes to has to fit its type if there are several.
+type globalParts struct {
+	calls []function.WholeAccumulator
+	part  int
+	begun bool
+}
+
+// global prepares an aggregation without rows. Where there are groups no call is told,
+// and where one is DISTINCT neither: Spark keeps such in rows, where values have to fit.
+func (g *groups) global() *globalParts {
+	p := &globalParts{}
+	if g.index != nil || g.of.distinct() {
+		return p
+	}
+	for _, acc := range g.accs {
+		if whole, ok := acc.(function.WholeAccumulator); ok {
+			whole.Whole()
+			p.calls = append(p.calls, whole)
+		}
+	}
+	return p
+}
+
+// enter comes before the rows of a chunk.
+func (p *globalParts) enter(part int) {
+	if p.begun && part != p.part {
+		p.turn()
+	}
+	p.part, p.begun = part, true
+}
+
+func (p *globalParts) turn() {
+	for _, call := range p.calls {
+		call.EndPart()
+	}
+}
+
+// end comes behind all rows, which were in so many partitions.
+func (p *globalParts) end(parts int) {
+	if parts > 1 {
+		p.turn()
 	}
 }
 

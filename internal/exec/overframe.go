@@ -34,6 +34,9 @@ type folder struct {
 func (w *windowRows) folder(fn *windowFn, n int) (*folder, error) {
 	call := fn.call.(*plan.AggregateCall)
 	acc, err := fn.def.Accumulate(call, w.env)
+	if whole, ok := acc.(function.WholeAccumulator); ok {
+		whole.Whole()
+	}
 	return &folder{w: w, fn: fn, call: call, acc: acc, n: n}, err
 }
 

@@ -11,15 +11,16 @@ import (
 
 // The vocabulary of the shelf, as other rooms name it.
 type (
-	Env          = fn.Env
-	Kernel       = fn.Kernel
-	HigherKernel = fn.HigherKernel
-	Apply        = fn.Apply
-	Def          = fn.Def
-	Binding      = fn.Binding
-	Accumulator  = fn.Accumulator
-	Example      = fn.Example
-	Comparator   = fn.Comparator
+	Env              = fn.Env
+	Kernel           = fn.Kernel
+	HigherKernel     = fn.HigherKernel
+	Apply            = fn.Apply
+	Def              = fn.Def
+	Binding          = fn.Binding
+	Accumulator      = fn.Accumulator
+	WholeAccumulator = fn.WholeAccumulator
+	Example          = fn.Example
+	Comparator       = fn.Comparator
 )
 
 // Settings of the session that functions ask Env.Conf for.

@@ -79,7 +79,7 @@ func avgType(args []plan.Expr) plan.Type {
 	t := args[0].Type()
 	switch t.Kind {
 	case plan.KindDecimal:
-		return decimal.Adjusted(t.Precision+avgDigits, t.Scale+avgDigits)
+		return boundedPrecision(t.Precision+avgDigits, t.Scale+avgDigits)
 	case plan.KindYearMonth:
 		return plan.YearMonth
 	case plan.KindDayTime:
@@ -147,12 +147,18 @@ func (a *counter) Merge(groups []int32, buffers []*chunk.Vector, n int) error {
 
 func (a *counter) Result() (*chunk.Vector, error) { return copied(plan.Long, a.counts), nil }
 
+// faultsOf is what an overflow of a call becomes: without ANSI nothing raises.
+func faultsOf(c *plan.AggregateCall, underANSI fn.Faults) fn.Faults {
+	if !c.ANSI && underANSI == fn.Raise {
+		return fn.Wrap
+	}
+	return underANSI
+}
+
 // newSum makes the sum of a type; f says what an overflow becomes under ANSI.
 func newSum(f fn.Faults) fn.Accumulate {
 	return func(c *plan.AggregateCall, _ *fn.Env) (fn.Accumulator, error) {
-		if !c.ANSI && f == fn.Raise {
-			f = fn.Wrap
-		}
+		f := faultsOf(c, f)
 		t := c.Args[0].Type()
 		switch t.Kind {
 		case plan.KindByte:
@@ -306,81 +312,10 @@ func (a *floatSum[T]) Merge(groups []int32, buffers []*chunk.Vector, n int) erro
 
 func (a *floatSum[T]) Result() (*chunk.Vector, error) { return a.Buffers()[0], nil }
 
-// decimalSum sums decimals. A sum beyond 38 digits stays lost.
-type decimalSum struct {
-	origin  *plan.Origin
-	in, out plan.Type
-	faults  fn.Faults
-	try     string // the function that gives NULL instead of an error
-	sums    []chunk.Dec
-	met     []bool
-	lost    []bool
-}
-
-func (a *decimalSum) grow(n int) {
-	a.sums, a.met, a.lost = grown(a.sums, n), grown(a.met, n), grown(a.lost, n)
-}
-
-func (a *decimalSum) Update(groups []int32, args []*chunk.Vector, sel chunk.Sel, n int) error {
-	a.grow(n)
-	values := chunk.Values[chunk.Dec](args[0])
-	for _, i := range fn.Active(args[0].Valid, sel, len(groups)) {
-		a.add(groups[i], values[i])
-	}
-	return nil
-}
-
-func (a *decimalSum) add(g int32, x chunk.Dec) {
-	sum := a.sums[g].Add(x)
-	if !decimal.Fits(sum, plan.MaxPrecision) || a.sums[g].Sign()*x.Sign() > 0 && sum.Sign() != x.Sign() {
-		a.lost[g] = true
-	}
-	a.sums[g], a.met[g] = sum, true
-}
-
-func (a *decimalSum) BufferTypes() []plan.Type {
-	return []plan.Type{plan.Decimal(plan.MaxPrecision, a.in.Scale), plan.Boolean}
-}
-
-func (a *decimalSum) Buffers() []*chunk.Vector {
-	t := a.BufferTypes()[0]
-	lost := chunk.Make(plan.Boolean, len(a.sums))
-	for g, x := range a.lost {
-		chunk.Values[uint8](lost)[g] = fn.Bit(x)
-	}
-	return []*chunk.Vector{flagged(a.met, t, copied(t, a.sums)), lost}
-}
-
-func (a *decimalSum) Merge(groups []int32, buffers []*chunk.Vector, n int) error {
-	a.grow(n)
-	sums, lost := chunk.Values[chunk.Dec](buffers[0]), chunk.Values[uint8](buffers[1])
-	for i, g := range groups {
-		if buffers[0].IsNull(i) {
-			continue
-		}
-		a.add(g, sums[i])
-		a.lost[g] = a.lost[g] || lost[i] != 0
-	}
-	return nil
-}
-
-func (a *decimalSum) Result() (*chunk.Vector, error) {
-	v := copied(a.out, a.sums)
-	for g, met := range a.met {
-		over := a.lost[g] || !decimal.Fits(a.sums[g], a.out.Precision)
-		if met && over && a.faults == fn.Raise {
-			return nil, fn.Overflow("Overflow in sum of decimals", a.try).At(a.origin)
-		}
-		if !met || over {
-			v.SetNull(g)
-		}
-	}
-	return v, nil
-}
-
 // newAvg makes the average of a type.
 func newAvg(f fn.Faults) fn.Accumulate {
 	return func(c *plan.AggregateCall, env *fn.Env) (fn.Accumulator, error) {
+		f := faultsOf(c, f)
 		sum, err := newSum(f)(c, env)
 		t := c.Args[0].Type()
 		switch {
@@ -436,13 +371,14 @@ func (a *average) Merge(groups []int32, buffers []*chunk.Vector, n int) error {
 }
 
 func (a *average) Result() (*chunk.Vector, error) {
+	if sum, ok := a.sum.(*decimalSum); ok {
+		return a.decimals(sum)
+	}
 	sums, err := a.sum.Result()
 	if err != nil {
 		return nil, err
 	}
 	switch a.out.Kind {
-	case plan.KindDecimal:
-		return a.decimals(sums)
 	case plan.KindDayTime, plan.KindYearMonth:
 		return a.intervals(sums)
 	}
@@ -454,25 +390,51 @@ func (a *average) Result() (*chunk.Vector, error) {
 	return out, nil
 }
 
-func (a *average) decimals(sums *chunk.Vector) (*chunk.Vector, error) {
+// decimals divides. Of a sum that is kept whole only the quotient has to fit.
+func (a *average) decimals(sum *decimalSum) (*chunk.Vector, error) {
 	s := &decimal.Shape{Left: a.scale, Out: a.out}
-	out := chunk.Make(a.out, sums.Len)
-	for g, sum := range chunk.Values[chunk.Dec](sums) {
-		if sums.IsNull(g) {
+	out := chunk.Make(a.out, len(sum.met))
+	for g, met := range sum.met {
+		if !met || sum.isLost(g) {
+			if met && a.faults == fn.Raise {
+				return nil, sum.overflow()
+			}
 			out.SetNull(g)
 			continue
 		}
-		v, ok := s.Div(sum, decimal128.FromI64(a.count.counts[g]))
+		count := decimal128.FromI64(a.count.counts[g])
+		total, small := sum.small(g)
+		var v chunk.Dec
+		var ok bool
+		if small {
+			v, ok = s.Div(total, count)
+		} else {
+			v, ok = decimal.FitBig(s.BigQuotientOf(sum.total(g), count), decimal.DivisionScale, a.out)
+		}
 		switch {
 		case ok:
 			chunk.Values[chunk.Dec](out)[g] = v
-		case a.call.ANSI && a.faults == fn.Raise:
-			return nil, fn.DecimalOverflow(decimal.Text(sum, a.scale), a.out).At(a.call.Origin)
+		case a.faults == fn.Raise:
+			text := decimal.BigText(s.BigQuotientOf(sum.total(g), count), decimal.DivisionScale)
+			return nil, fn.DecimalOverflow(text, a.out).At(a.call.Origin)
 		default:
 			out.SetNull(g)
 		}
 	}
 	return out, nil
+}
+
+// Whole and EndPart are those of a sum of decimals; others have no use for them.
+func (a *average) Whole() {
+	if sum, ok := a.sum.(*decimalSum); ok {
+		sum.Whole()
+	}
+}
+
+func (a *average) EndPart() {
+	if sum, ok := a.sum.(*decimalSum); ok {
+		sum.EndPart()
+	}
 }
 
 // intervals divides and rounds half up.

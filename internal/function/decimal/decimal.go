@@ -203,8 +203,11 @@ func (s *Shape) bigDiv(a, b chunk.Dec) (chunk.Dec, bool) {
 }
 
 // BigQuotient is a/b at DivisionScale.
-func (s *Shape) BigQuotient(a, b chunk.Dec) *big.Int {
-	x, y := a.BigInt(), b.BigInt()
+func (s *Shape) BigQuotient(a, b chunk.Dec) *big.Int { return s.BigQuotientOf(a.BigInt(), b) }
+
+// BigQuotientOf is BigQuotient of a number of any size, which is overwritten.
+func (s *Shape) BigQuotientOf(x *big.Int, b chunk.Dec) *big.Int {
+	y := b.BigInt()
 	if up := DivisionScale - s.Left + s.Right; up >= 0 {
 		x.Mul(x, BigPow10(up))
 	} else {

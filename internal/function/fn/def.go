@@ -130,6 +130,17 @@ type Accumulator interface {
 	Result() (*chunk.Vector, error)
 }
 
+// A WholeAccumulator has values on the way that need not fit its result's type.
+type WholeAccumulator interface {
+	Accumulator
+	// Whole lets them grow until the result is asked for; it comes before rows.
+	// Without it a value that does not fit is lost at once.
+	Whole()
+	// EndPart says that a partition of the rows has ended, of a global aggregation
+	// over several: what it came to has to fit.
+	EndPart()
+}
+
 // Example is an expression in SQL and the text Spark gives for it in show().
 type Example [2]string
 

@@ -384,7 +384,8 @@ func (op operator) decimalOverflow(s *decimal.Shape, a, b chunk.Dec) *plan.Error
 		x := a.BigInt()
 		return fn.DecimalOverflow(decimal.BigText(x.Mul(x, b.BigInt()), s.Left+s.Right), s.Out)
 	default:
-		return fn.DecimalOverflow(decimal.BigText(s.BigQuotient(a, b), decimal.DivisionScale), s.Out)
+		down := decimal.BigPow10(decimal.DivisionScale - s.Out.Scale)
+		return fn.DecimalOverflow(decimal.BigText(decimal.QuoHalfUp(s.BigQuotient(a, b), down), s.Out.Scale), s.Out)
 	}
 }
 
