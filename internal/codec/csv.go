@@ -3,6 +3,7 @@ package codec
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -14,8 +15,9 @@ type CSVOptions struct {
 	LineSep string // default \n
 	Header  bool
 
-	Quote  string // one character or, as in Spark, none for U+0000; default "
-	Escape byte   // default \
+	Quote    string // one character or, as in Spark, none for U+0000; default "
+	Escape   byte   // default \, or U+0000 with NoEscape, as Spark has it for an empty one
+	NoEscape bool
 	// QuoteEscape is put before an escape character in quotes; default Escape,
 	// and nothing when that is the quote itself.
 	QuoteEscape byte
@@ -57,13 +59,16 @@ func CSVOptionsOf(from plan.Options, zone *time.Location) (CSVOptions, error) {
 		o.Quote = v
 	}
 	o.Escape = text.char("escape")
+	if v, ok := from.Get("escape"); ok && v == "" {
+		o.NoEscape = true
+	}
 	o.QuoteEscape = text.char("charToEscapeQuoteEscaping")
 	o.Comment = text.char("comment")
-	text.flag("header", &o.Header, false)
-	text.flag("quoteAll", &o.QuoteAll, false)
-	text.flag("escapeQuotes", &o.KeepQuotes, true)
-	text.flag("ignoreLeadingWhiteSpace", &o.KeepLeading, true)
-	text.flag("ignoreTrailingWhiteSpace", &o.KeepTrailing, true)
+	text.csvFlag("header", &o.Header, false)
+	text.csvFlag("quoteAll", &o.QuoteAll, false)
+	text.csvFlag("escapeQuotes", &o.KeepQuotes, true)
+	text.csvFlag("ignoreLeadingWhiteSpace", &o.KeepLeading, true)
+	text.csvFlag("ignoreTrailingWhiteSpace", &o.KeepTrailing, true)
 	if id := text.get("timeZone"); id != "" && text.err == nil {
 		o.Zone, text.err = Zone(id)
 	}
@@ -76,9 +81,11 @@ func (r *optionReader) char(name string) byte {
 	switch {
 	case v == "":
 		return 0
+	case utf8.RuneCountInString(v) == 1 && len(v) > 1 && r.err == nil:
+		r.err = plan.Unsupported("the CSV option " + name + "=" + v + ", which is not ASCII,")
 	case len(v) > 1 && r.err == nil:
-		r.err = plan.NewError(plan.ClassIllegal, "OPTION_VALUE_EXCEEDS_ONE_CHARACTER",
-			"The option "+name+" is one ASCII character, and "+v+" is not.", "name", name, "value", v)
+		r.err = plan.NewError(plan.ClassRuntime, "OPTION_VALUE_EXCEEDS_ONE_CHARACTER",
+			"The option "+name+" is one character, and "+v+" is not.", "paramName", name, "actualValue", v)
 	}
 	return v[0]
 }
@@ -91,7 +98,7 @@ var separatorEscapes = map[byte]byte{
 // csvSeparator reads the text of a separator.
 func csvSeparator(text string) (string, error) {
 	if text == "" {
-		return ",", delimiterError("EMPTY_STRING", "it is empty", "")
+		return ",", plan.IllegalArgument("Delimiter cannot be empty: the option sep is what stands between cells.")
 	}
 	var sep []byte
 	for i := 0; i < len(text); i++ {
@@ -142,13 +149,13 @@ func NewCSVWriter(schema plan.Type, o CSVOptions) (*CSVWriter, error) {
 	if o.LineSep == "" {
 		o.LineSep = "\n"
 	}
-	if o.Escape == 0 {
+	if o.Escape == 0 && !o.NoEscape {
 		o.Escape = '\\'
 	}
 	if o.Comment == 0 {
 		o.Comment = '#'
 	}
-	values, err := NewJSONWriter(plan.Struct(), JSONOptions{
+	values, err := NewJSONWriter(schema, JSONOptions{
 		Zone: o.Zone, DateFormat: o.DateFormat, TimestampFormat: o.TimestampFormat,
 		TimestampNTZFormat: o.TimestampNTZFormat,
 	})

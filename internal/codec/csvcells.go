@@ -58,6 +58,7 @@ type csvCells struct {
 	oneLine   bool // the text has no line ends
 	unescaped bool // a quote that was not escaped has been met in this cell
 	trim      bool // what is in cell ends without blanks
+	skip      bool // nothing more is taken into this cell
 
 	cell    []byte // the cell being read; it holds all of the record's that are not in text as they are
 	from    int    // of cell: where the one being read begins
@@ -109,6 +110,9 @@ func (c *csvCells) ends() bool { return c.ch == sepMark || c.ch == c.newline }
 
 // keep appends a character to the cell.
 func (c *csvCells) keep(ch rune) {
+	if c.skip {
+		return
+	}
 	switch ch {
 	case sepMark:
 		c.cell = append(c.cell, c.sep...)
@@ -141,7 +145,7 @@ func (c *csvCells) addNone() error { return c.add(c.null) }
 // finish ends the cell that was read into the scratch.
 func (c *csvCells) finish() error {
 	cell := c.cell[c.from:]
-	c.from = len(c.cell)
+	c.from, c.skip = len(c.cell), false
 	return c.addText(cell)
 }
 
@@ -175,7 +179,7 @@ func utf16Len(b []byte) int {
 // record reads the cells of the next record; false when there is none.
 func (c *csvCells) record() (bool, error) {
 	c.cells, c.cell, c.from = c.cells[:0], c.cell[:0], 0
-	c.start, c.prev, c.ch, c.unescaped, c.trim = c.at, 0, 0, false, false
+	c.start, c.prev, c.ch, c.unescaped, c.trim, c.skip = c.at, 0, 0, false, false, false
 	if len(c.pending) > 0 {
 		c.cells = append(c.cells, c.pending[0]...)
 		c.pending = c.pending[1:]

@@ -14,10 +14,12 @@ func (r *CSVReader) AppendValue(text []byte, into *chunk.Vector) error {
 	r.record.Cols, r.record.Rows = into.Kids, into.Len
 	r.cells.reset(text)
 	r.cells.cells = r.cells.cells[:0]
-	if r.opts.Comment == 0 || len(text) == 0 || rune(text[0]) != r.opts.Comment {
-		if _, err := r.cells.record(); err != nil {
-			return err
+	if r.opts.Comment != 0 && len(text) > 0 && rune(text[0]) == r.opts.Comment {
+		if len(text) > 1 {
+			text = nil // the record is malformed, and as in Spark nothing is told of it
 		}
+	} else if _, err := r.cells.record(); err != nil {
+		return err
 	}
 	if err := r.row(text, &r.record); err != nil {
 		return err

@@ -33,18 +33,45 @@ func NewCSVInference(o CSVReadOptions) (*CSVInference, error) {
 	if o.PreferDate && o.DateFormat == "" {
 		o.DateFormat = defaultDateFormat
 	}
-	every := []csvColumn{{typ: plan.Type{Kind: plan.KindDecimal}}, {typ: plan.Date}, {typ: plan.Timestamp},
+	columns := []csvColumn{{typ: plan.Type{Kind: plan.KindDecimal}}, {typ: plan.Date}, {typ: plan.Timestamp},
 		{typ: plan.TimestampNTZ}}
-	columns := every[:0:0]
-	if o.Infer {
-		columns = every
-	}
 	r, err := NewCSVReader(plan.Struct(), plan.Struct(), o)
 	if err != nil {
 		return nil, err
 	}
 	f := &CSVInference{opts: r.opts, cells: r.cells}
-	return f, f.values.compile(r.opts, columns)
+	if !o.Infer {
+		return f, f.values.compile(r.opts, nil)
+	}
+	return f, f.compile(columns)
+}
+
+// compile prepares for values. A pattern of dates that is none makes them something
+// else; one of timestamps is an error.
+func (f *CSVInference) compile(columns []csvColumn) (err error) {
+	o, d := f.opts, &f.values.dates
+	given := datePatterns{o.DateFormat, o.TimestampFormat, o.TimestampNTZFormat}
+	if err := refuseWords(o.Locale, given); err != nil {
+		return err
+	}
+	o.DateFormat, o.TimestampFormat, o.TimestampNTZFormat = "", "", ""
+	if err := f.values.compile(o, columns); err != nil {
+		return err
+	}
+	if d.stampPattern, err = inferencePattern(f.opts.TimestampFormat, false); err != nil {
+		return err
+	}
+	if d.ntzPattern, err = inferencePattern(f.opts.TimestampNTZFormat, true); err != nil {
+		return err
+	}
+	if f.opts.DateFormat == "" {
+		return nil
+	}
+	d.datePattern, err = CompilePattern(f.opts.DateFormat, PatternUse{Parse: true})
+	if said, ok := err.(*plan.Error); ok && said.Condition != "" {
+		d.datePattern, err = &Pattern{text: f.opts.DateFormat, never: true}, nil
+	}
+	return err
 }
 
 // Read takes all records of a file in.

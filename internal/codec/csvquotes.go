@@ -67,17 +67,24 @@ func (c *csvCells) untilSep() bool {
 	copy(c.cell[c.from+1:], c.cell[c.from:])
 	c.cell[c.from] = byte(c.quote)
 	c.trim = c.trimTrailing
+	first := rune(0)
 	for c.next() {
 		if c.ends() {
 			return true
 		}
 		c.keep(c.ch)
+		if first == 0 {
+			first = c.ch
+		}
+	}
+	if first != 0 {
+		c.ch = first // at the end of a text Spark looks at where such a run began
 	}
 	return false
 }
 
 func (c *csvCells) skipCell() bool {
-	c.cell = c.cell[:c.from]
+	c.cell, c.skip = c.cell[:c.from], true
 	for !c.ends() {
 		if !c.next() {
 			return false
@@ -124,9 +131,11 @@ func (c *csvCells) inQuotes() (again, more bool, err error) {
 
 // untilQuote takes text up to a quote or an escape, which is then at hand.
 func (c *csvCells) untilQuote() bool {
+	first := c.ch
 	for c.ch != c.quote && c.ch != c.escape && (c.ch != c.escaped || c.escaped == 0) {
 		c.keep(c.ch)
 		if !c.next() {
+			c.ch = first
 			return false
 		}
 	}
@@ -166,8 +175,25 @@ func (c *csvCells) strayEscape() error {
 	}
 	c.keep(c.quote)
 	c.prev = c.ch
+	return c.escapesUntilSep()
+}
+
+// escapesUntilSep takes what follows up to the separator into the cell, and sees
+// quotes and escapes in it.
+func (c *csvCells) escapesUntilSep() error {
 	for !c.ends() {
-		c.keep(c.ch)
+		switch {
+		case c.ch == c.quote || c.ch == c.escape:
+			if err := c.escapeOrQuote(); err != nil {
+				return err
+			}
+		case c.prev == c.quote:
+			c.keep(c.quote)
+			c.keep(c.ch)
+		default:
+			c.keep(c.ch)
+		}
+		c.prev = c.ch
 		if !c.next() {
 			return nil
 		}

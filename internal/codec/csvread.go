@@ -65,12 +65,17 @@ func CSVReadOptionsOf(from plan.Options, zone *time.Location, now int64) (CSVRea
 		o.Encoding = text.get("charset")
 	}
 	for name, to := range map[string]*bool{
-		"multiLine": &o.MultiLine, "header": &o.Header, "enforceSchema": &o.EnforceSchema,
+		"header": &o.Header, "enforceSchema": &o.EnforceSchema,
 		"columnPruning": &o.ColumnPruning, "inferSchema": &o.Infer, "preferDate": &o.PreferDate,
-		"enableDateTimeParsingFallback": &o.Fallback,
 	} {
-		text.flag(name, to, false)
+		text.csvFlag(name, to, false)
 	}
+	for _, ofWriters := range []string{"quoteAll", "escapeQuotes"} {
+		var unused bool
+		text.csvFlag(ofWriters, &unused, false)
+	}
+	text.flag("multiLine", &o.MultiLine, false)
+	text.flag("enableDateTimeParsingFallback", &o.Fallback, false)
 	if _, ok := from.Get("singleVariantColumn"); ok && text.err == nil {
 		text.err = plan.Unsupported("the CSV option singleVariantColumn")
 	}
@@ -89,9 +94,6 @@ func CSVReadOptionsOf(from plan.Options, zone *time.Location, now int64) (CSVRea
 	if text.err == nil {
 		text.err = checkCSVCharset(o.Encoding)
 	}
-	if _, set := from.Get("lineSep"); set && text.err == nil {
-		text.err = checkCSVLineSep(o.LineSep)
-	}
 	return o, text.err
 }
 
@@ -108,8 +110,12 @@ func checkCSVCharset(name string) error {
 		"parameter", "`charset`", "functionName", "`CSVOptions`", "charset", name, "charsets", known)
 }
 
-func checkCSVLineSep(sep string) error {
+// CheckCSVLineSep refuses what ends no line of a file. The functions of single records
+// do not look at it.
+func CheckCSVLineSep(from plan.Options) error {
+	sep, set := from.Get("lineSep")
 	switch n := len(sep); {
+	case !set:
 	case n == 0:
 		return plan.NewError(plan.ClassIllegal, "INVALID_LINE_SEPARATOR.EMPTY", "The option lineSep is empty.")
 	case n > 2:
@@ -128,8 +134,8 @@ func (r *optionReader) grammar() csvGrammar {
 	if g.escaped = r.letter("charToEscapeQuoteEscaping", 0); g.escaped == 0 && g.escape != g.quote {
 		g.escaped = g.escape
 	}
-	r.flag("ignoreLeadingWhiteSpace", &g.trimLeading, false)
-	r.flag("ignoreTrailingWhiteSpace", &g.trimTrailing, false)
+	r.csvFlag("ignoreLeadingWhiteSpace", &g.trimLeading, false)
+	r.csvFlag("ignoreTrailingWhiteSpace", &g.trimTrailing, false)
 	r.number("maxCharsPerColumn", &g.maxChars, -1)
 	g.maxChars = max(g.maxChars, 0)
 	var err error
@@ -180,7 +186,8 @@ func (r *optionReader) number(name string, to *int, otherwise int) {
 	}
 	n, err := strconv.ParseInt(v, 10, 32)
 	if err != nil && r.err == nil {
-		r.err = &plan.Error{Class: plan.ClassRuntime, Msg: name + " should be an integer. Found " + v + "."}
+		r.err = plan.NewError(plan.ClassRuntime, "_LEGACY_ERROR_TEMP_2146",
+			"The option "+name+" is an integer, not "+v+".", "paramName", name, "value", v)
 	}
 	*to = int(n)
 }
@@ -508,7 +515,7 @@ func (r *CSVReader) fault(why csvFault) {
 func (r *CSVReader) malformed(text []byte, into *chunk.Chunk, row int) error {
 	switch r.opts.Mode {
 	case Permissive:
-		if r.corrupt >= 0 {
+		if r.corrupt >= 0 && text != nil {
 			truncate(into.Cols[r.corrupt], row)
 			into.Cols[r.corrupt].AppendBytes(bytes.ToValidUTF8(withoutLineEnd(text), []byte("\ufffd")))
 		}

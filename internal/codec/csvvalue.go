@@ -23,7 +23,7 @@ func (v *csvValues) compile(o CSVReadOptions, columns []csvColumn) error {
 	v.nan, v.positiveInf, v.negativeInf = o.NaN, o.PositiveInf, o.NegativeInf
 	d := &v.dates
 	d.zone, d.now, d.fallback = NewOffsets(o.Zone), o.Now, o.Fallback
-	var patterns JSONOptions
+	var patterns datePatterns
 	for _, c := range columns {
 		switch c.typ.Kind {
 		case plan.KindDecimal:
@@ -32,19 +32,24 @@ func (v *csvValues) compile(o CSVReadOptions, columns []csvColumn) error {
 				return err
 			}
 		case plan.KindDate:
-			patterns.DateFormat = o.DateFormat
+			patterns.date = o.DateFormat
 		case plan.KindTimestamp:
-			patterns.TimestampFormat = o.TimestampFormat
+			patterns.stamp = o.TimestampFormat
 		case plan.KindTimestampNTZ:
-			patterns.TimestampNTZFormat = o.TimestampNTZFormat
+			patterns.ntz = o.TimestampNTZFormat
 		}
 	}
-	for _, p := range []string{patterns.DateFormat, patterns.TimestampFormat, patterns.TimestampNTZFormat} {
-		if wordy(p) && !english(o.Locale) {
-			return plan.Unsupported("reading dates with words in the locale " + o.Locale)
-		}
+	if err := refuseWords(o.Locale, patterns); err != nil {
+		return err
 	}
 	return d.compilePatterns(patterns)
+}
+
+func refuseWords(locale string, p datePatterns) error {
+	if !english(locale) && (wordy(p.date) || wordy(p.stamp) || wordy(p.ntz)) {
+		return plan.Unsupported("reading dates with words in the locale " + locale)
+	}
+	return nil
 }
 
 // wordy reports whether a pattern has words in its texts: names of months, of

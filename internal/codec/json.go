@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -126,6 +127,16 @@ func (r *optionReader) flag(name string, to *bool, inverse bool) {
 	*to = on != inverse
 }
 
+// csvFlag is flag with the error that most options of CSV have.
+func (r *optionReader) csvFlag(name string, to *bool, inverse bool) {
+	v, ok := r.from.Get(name)
+	if ok && r.err == nil && !strings.EqualFold(v, "true") && !strings.EqualFold(v, "false") {
+		r.err = plan.NewError(plan.ClassSpark, "_LEGACY_ERROR_TEMP_2147",
+			"The option "+name+" is true or false, not "+v+".", "paramName", name)
+	}
+	r.flag(name, to, inverse)
+}
+
 // DefaultCorruptColumn is where malformed records go.
 const DefaultCorruptColumn = "_corrupt_record"
 
@@ -190,7 +201,7 @@ func NewJSONReader(schema plan.Type, o JSONOptions) (*JSONReader, error) {
 		d.root.drop(at)
 	}
 	r.watch(o.Filters)
-	return r, d.compilePatterns(o)
+	return r, d.compilePatterns(o.patternsOf(schema))
 }
 
 func (o JSONOptions) isValue(schema plan.Type) bool { return schema.Kind != plan.KindStruct }
@@ -204,18 +215,53 @@ func (n *jsonNode) drop(at int32) {
 	}
 }
 
-func (d *jsonDecoder) compilePatterns(o JSONOptions) error {
-	for text, to := range map[*string]**Pattern{
-		&o.DateFormat: &d.datePattern, &o.TimestampFormat: &d.stampPattern, &o.TimestampNTZFormat: &d.ntzPattern,
-	} {
-		if *text == "" {
+// datePatterns are the patterns that are needed; "" for none.
+type datePatterns struct{ date, stamp, ntz string }
+
+// patternsOf are the patterns that values of a type are written by. Others may be
+// anything.
+func (o *JSONOptions) patternsOf(t plan.Type) (needed datePatterns) {
+	switch t.Kind {
+	case plan.KindDate:
+		needed.date = o.DateFormat
+	case plan.KindTimestamp:
+		needed.stamp = o.TimestampFormat
+	case plan.KindTimestampNTZ:
+		needed.ntz = o.TimestampNTZFormat
+	case plan.KindArray:
+		return o.patternsOf(*t.Elem)
+	case plan.KindMap:
+		needed = o.patternsOf(*t.Key).and(o.patternsOf(*t.Elem))
+	}
+	for _, f := range t.Fields {
+		needed = needed.and(o.patternsOf(f.Type))
+	}
+	return needed
+}
+
+func (p datePatterns) and(other datePatterns) datePatterns {
+	return datePatterns{cmp.Or(p.date, other.date), cmp.Or(p.stamp, other.stamp), cmp.Or(p.ntz, other.ntz)}
+}
+
+// compilePatterns compiles patterns to read by. As in Spark, one that is none reads
+// nothing: what stands there is malformed, whatever it is. One that Spark 2.4 had
+// understood in its own way is an error.
+func (d *jsonDecoder) compilePatterns(needed datePatterns) error {
+	for _, one := range []struct {
+		text string
+		to   **Pattern
+	}{{needed.date, &d.datePattern}, {needed.stamp, &d.stampPattern}, {needed.ntz, &d.ntzPattern}} {
+		if one.text == "" {
 			continue
 		}
-		p, err := CompilePattern(*text, PatternUse{Parse: true, NTZ: to == &d.ntzPattern})
+		p, err := CompilePattern(one.text, PatternUse{Parse: true, NTZ: one.to == &d.ntzPattern})
+		if said, ok := err.(*plan.Error); ok && said.Class != plan.ClassUpgrade && said.Condition != "" {
+			p, err = &Pattern{text: one.text, never: true}, nil
+		}
 		if err != nil {
 			return err
 		}
-		*to = p
+		*one.to = p
 	}
 	return nil
 }

@@ -36,7 +36,22 @@ func NewJSONInference(o JSONOptions) (*JSONInference, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.d.stampPattern, err = inferencePattern(o.TimestampFormat, false); err != nil {
+		return nil, err
+	}
+	if r.d.ntzPattern, err = inferencePattern(o.TimestampNTZFormat, true); err != nil {
+		return nil, err
+	}
 	return &JSONInference{opts: r.opts, d: r.d}, nil
+}
+
+// inferencePattern is the pattern of timestamps that inference looks for: unlike a
+// reader it does not put up with what is none.
+func inferencePattern(text string, ntz bool) (*Pattern, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return CompilePattern(text, PatternUse{Parse: true, NTZ: ntz})
 }
 
 // Read takes all records of a file in.

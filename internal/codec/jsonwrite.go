@@ -33,17 +33,21 @@ func NewJSONWriter(schema plan.Type, o JSONOptions) (*JSONWriter, error) {
 	for _, f := range schema.Fields {
 		w.fields = append(w.fields, w.name(f.Name))
 	}
-	for text, to := range map[*string]**Pattern{
-		&o.DateFormat: &w.date, &o.TimestampFormat: &w.stamp, &o.TimestampNTZFormat: &w.ntz,
-	} {
-		if *text == "" {
+	// As in Spark a wrong pattern of timestamps is found at once, one of dates by a date.
+	needed := o.patternsOf(schema)
+	needed.stamp, needed.ntz = o.TimestampFormat, o.TimestampNTZFormat
+	for _, one := range []struct {
+		text string
+		to   **Pattern
+	}{{needed.date, &w.date}, {needed.stamp, &w.stamp}, {needed.ntz, &w.ntz}} {
+		if one.text == "" {
 			continue
 		}
-		p, err := CompilePattern(*text, PatternUse{NTZ: to == &w.ntz})
+		p, err := CompilePattern(one.text, PatternUse{NTZ: one.to == &w.ntz})
 		if err != nil {
 			return nil, err
 		}
-		*to = p
+		*one.to = p
 	}
 	return w, nil
 }

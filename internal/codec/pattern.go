@@ -9,8 +9,9 @@ import (
 // Pattern is a datetime pattern of Java's DateTimeFormatter as Spark allows
 // them, compiled. It is immutable.
 type Pattern struct {
-	text string
-	ops  []patternOp
+	text  string
+	ops   []patternOp
+	never bool // it reads nothing
 }
 
 // PatternUse says what a pattern is for.

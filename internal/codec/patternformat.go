@@ -74,7 +74,7 @@ var errNoField = errors.New("the value has no such field")
 // unsupportedField is Java's refusal to print what a value does not have.
 func (p *Pattern) unsupportedField() error {
 	return &plan.Error{
-		Class: "java.time.temporal.UnsupportedTemporalTypeException",
+		Class: plan.ClassDateTime,
 		Msg:   "The pattern '" + p.text + "' asks for a field that the value does not have.",
 	}
 }

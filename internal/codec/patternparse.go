@@ -96,6 +96,9 @@ func (r *parsed) fault(why string) error {
 // parse reads text whole: days since 1970 and µs of the day.
 func (p *Pattern) parse(text string, r *parsed) (days, clock int64, err error) {
 	r.text = text
+	if p.never {
+		return 0, 0, fmt.Errorf("text '%s' could not be parsed: '%s' is no pattern", text, p.text)
+	}
 	at, end := p.match(r)
 	switch {
 	case at >= 0:

@@ -79,6 +79,9 @@ func csvShape(schema plan.Type) error {
 
 func csvOptions(env *Env, o plan.Options) (codec.CSVReadOptions, error) {
 	opts, err := codec.CSVReadOptionsOf(o, env.Eval.Zone, env.Now().UnixMicro())
+	if err == nil {
+		err = codec.CheckCSVLineSep(o)
+	}
 	if err == nil && opts.CorruptColumn == "" {
 		opts.CorruptColumn = env.Conf("spark.sql.columnNameOfCorruptRecord")
 	}

@@ -175,7 +175,8 @@ func (r *fileReader) judge(f dataFile, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
-	case errors.As(err, &known) && slices.Contains(mistakes, known.Condition):
+	case errors.As(err, &known) &&
+		(slices.Contains(mistakes, known.Condition) || known.Class == plan.ClassUpgrade):
 		return err // the query is wrong, not the file
 	case missing && r.ignoreMissing, !missing && r.ignoreCorrupt:
 		r.job.env.lose("The file %s is skipped: %v", f.uri(), err)

@@ -57,7 +57,7 @@ func (s *Session) begin() (*scope, error) {
 	}
 	sc := &scope{session: s, conf: conf, eval: &function.Env{
 		ANSI: conf.flag(ansiKey), Zone: zone, Now: time.Now().UnixMicro(), Conf: lookup,
-		Schema: sql.ParseSchema, Memory: s.engine.queryBudget(conf),
+		Schema: sql.ParseSchemaText, Memory: s.engine.queryBudget(conf),
 	}}
 	sc.files = &connector.Env{
 		Files: s.engine.files, Eval: sc.eval, Conf: lookup, Parallelism: s.engine.parallelism,

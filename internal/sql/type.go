@@ -36,6 +36,26 @@ func ParseSchema(text string) (plan.Type, error) {
 	return plan.Type{}, err
 }
 
+// ParseSchemaText reads a schema that is an argument of a function, in any form of
+// ParseSchema. When nothing fits, the error is about a type, the last form that Spark
+// tries, and Spark's class of an analysis.
+func ParseSchemaText(text string) (plan.Type, error) {
+	if strings.TrimSpace(text) == "" {
+		return plan.Type{}, plan.AnalysisError("PARSE_EMPTY_STATEMENT", "The schema is empty.")
+	}
+	t, err := ParseSchema(text)
+	if err == nil {
+		return t, nil
+	}
+	_, err = ParseType(text)
+	if said, ok := err.(*plan.Error); ok {
+		about := *said
+		about.Class = plan.ClassAnalysis
+		return plan.Type{}, &about
+	}
+	return plan.Type{}, err
+}
+
 // columns reads name type [NOT NULL] [COMMENT 'x'], ….
 func (p *parser) columns() []plan.Field {
 	var out []plan.Field

@@ -125,8 +125,20 @@ func csvPrints(t plan.Type) bool {
 	return true
 }
 
+// csvWriteOptions are those of to_csv, which also refuses what only readers obey.
+func csvWriteOptions(c *plan.Call, env *fn.Env) (codec.CSVOptions, error) {
+	given := optionsOf(c)
+	if _, err := csvOptions(c, env); err != nil {
+		return codec.CSVOptions{}, err
+	}
+	if err := codec.CheckCSVLineSep(given); err != nil {
+		return codec.CSVOptions{}, err
+	}
+	return codec.CSVOptionsOf(given, env.Zone)
+}
+
 func toCSV(c *plan.Call, env *fn.Env) (fn.Kernel, error) {
-	o, err := codec.CSVOptionsOf(optionsOf(c), env.Zone)
+	o, err := csvWriteOptions(c, env)
 	if err != nil {
 		return nil, err
 	}

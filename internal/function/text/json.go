@@ -2,6 +2,7 @@ package text
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -48,9 +49,13 @@ func bindFromJSON(b *fn.Binding) (*plan.Call, error) {
 	if t := c.Args[0].Type(); !t.IsString() {
 		return nil, fn.Unexpected(b, c, 0, fn.Quoted("STRING"))
 	}
-	if key := badMapKey(schema); key != nil {
-		return nil, plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH.INVALID_JSON_MAP_KEY_TYPE",
-			"maps of JSON have STRING keys.", "schema", fn.SqlType(*key), "sqlExpr", fn.Quoted("entries")).At(b.Origin)
+	if badMapKey(schema) {
+		const why = "maps of JSON have STRING keys."
+		if schema.Kind != plan.KindMap {
+			return nil, fn.Mismatch(b, c, "INVALID_JSON_MAP_KEY_TYPE", why, "schema", fn.SqlType(schema))
+		}
+		return nil, plan.NewError(plan.ClassExtendedAnalysis, "DATATYPE_MISMATCH.INVALID_JSON_MAP_KEY_TYPE", why,
+			"schema", fn.SqlType(schema), "sqlExpr", fn.Quoted("entries")).At(b.Origin)
 	}
 	c.Of, c.Null = schema.AsNullable(), true
 	if schema.Kind == plan.KindMap {
@@ -64,23 +69,20 @@ func badJSONSchema(b *fn.Binding, c *plan.Call, t plan.Type) error {
 		"schema", fn.SqlType(t))
 }
 
-// badMapKey is a map type within t whose keys are not strings.
-func badMapKey(t plan.Type) *plan.Type {
-	switch t.Kind {
-	case plan.KindArray:
-		return badMapKey(*t.Elem)
-	case plan.KindMap:
-		if !t.Key.IsString() {
-			return &t
-		}
-		return badMapKey(*t.Elem)
+// badMapKey tells whether keys of a map within t are not strings.
+func badMapKey(t plan.Type) bool {
+	return within(t, func(t plan.Type) bool { return t.Kind == plan.KindMap && !t.Key.IsString() })
+}
+
+// within tells whether a type or one within it is such, keys of maps apart.
+func within(t plan.Type, such func(plan.Type) bool) bool {
+	switch {
+	case such(t):
+		return true
+	case t.Kind == plan.KindArray || t.Kind == plan.KindMap:
+		return within(*t.Elem, such)
 	}
-	for _, f := range t.Fields {
-		if bad := badMapKey(f.Type); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	return slices.ContainsFunc(t.Fields, func(f plan.Field) bool { return within(f.Type, such) })
 }
 
 // schemaIn is the type that an argument names in DDL or in Spark's JSON.
@@ -91,13 +93,10 @@ func schemaIn(b *fn.Binding, e plan.Expr) (plan.Type, error) {
 		return plan.Type{}, plan.AnalysisError("INVALID_SCHEMA.NON_STRING_LITERAL",
 			"a schema must be a constant text, not "+b.SQL(e)+".", "inputSchema", fn.Quoted(b.SQL(e))).At(b.Origin)
 	}
-	if strings.HasPrefix(strings.TrimSpace(text), "{") {
-		return plan.ParseTypeJSON(text)
+	t, err := readSchema(b, text)
+	if err == nil {
+		err = unreadable(t)
 	}
-	if b.Env.Schema == nil {
-		return plan.Type{}, plan.Unsupported("schemas in DDL here")
-	}
-	t, err := b.Env.Schema(text)
 	var said *plan.Error
 	if errors.As(err, &said) {
 		at := *said
@@ -105,6 +104,30 @@ func schemaIn(b *fn.Binding, e plan.Expr) (plan.Type, error) {
 		return t, &at
 	}
 	return t, err
+}
+
+func readSchema(b *fn.Binding, text string) (plan.Type, error) {
+	if strings.HasPrefix(text, "{") || strings.HasPrefix(text, `"`) {
+		if t, err := plan.ParseTypeJSON(text); err == nil {
+			return t, nil
+		}
+	}
+	if b.Env.Schema == nil {
+		return plan.Type{}, plan.Unsupported("schemas in DDL here")
+	}
+	return b.Env.Schema(text)
+}
+
+// unreadable refuses types that no text is read as.
+func unreadable(t plan.Type) error {
+	switch {
+	case t.Bounded():
+		return plan.AnalysisError("UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING",
+			"a text is read as STRING; CHAR and VARCHAR are types of tables.")
+	case within(t, fn.OfKind(plan.KindTime)):
+		return plan.AnalysisError("UNSUPPORTED_TIME_TYPE", "a text is not read as TIME.")
+	}
+	return nil
 }
 
 // withOptions is a call of an argument and of options, which are written as a
