@@ -33,6 +33,7 @@ func (s *server) changing(most int64, next http.HandlerFunc) http.HandlerFunc {
 		r.Body = http.MaxBytesReader(w, r.Body, most)
 		switch {
 		case s.hasToken(r):
+		case s.inSession(r) && s.showsCSRF(r):
 		case s.options.SameUser == nil || !s.options.SameUser(r):
 			refuse(w, http.StatusForbidden, "only the user who started weir may do that, or who has its token")
 			return

@@ -25,6 +25,8 @@
 //	POST /api/v1/alerts/silence         keeps alerts from being told, or ends that
 //	POST /api/v1/alerts/reload          reads the file of rules anew
 //	GET /api/v1/csrf                    the word that a POST shows
+//	GET /api/v1/openapi.json            all of this for programs
+//	GET /login, POST /login, /logout    where a token is asked for: it becomes a cookie
 //	GET /api/v1/build                   name and version of the server
 //	GET /metrics, …                     spark.go has what tools for Spark ask for
 //
@@ -40,7 +42,8 @@
 //	    was told to listen on is refused, so that no foreign page can read the
 //	    API through a name that it points at this machine; so is one with the
 //	    Origin of another site. A request with the server's token needs no such
-//	    check.
+//	    check; one with the cookie that a browser got for it (login.go) has to come
+//	    from a page of the address that it goes to.
 //	U2  No page runs script or style that is not served from here, and none that
 //	    stands in it: no style attribute, in templates as in scripts.
 //	U3  GET and HEAD change nothing. A POST is admitted with the server's token, or from

@@ -23,6 +23,7 @@ type page struct {
 	theme  string // light or dark, "" as the system says
 	remote string
 	charts bool
+	csrf   string // of somebody who may log out, "" for others
 	now    instant
 	// Which pages about the server there are.
 	environment, resources, alerts bool
@@ -89,6 +90,9 @@ func (s *server) newPage(r *http.Request, name, title string) *page {
 		alerts: s.options.Alerts != nil}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		p.theme = c.Value
+	}
+	if s.inSession(r) {
+		p.csrf = s.csrf
 	}
 	return p
 }

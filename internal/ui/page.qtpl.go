@@ -81,7 +81,13 @@ func streampageHead(qw422016 *qt422016.Writer, p *page) {
 	streamtimeTag(qw422016, p.now, p.now.text("15:04:05 UTC"))
 	qw422016.N().S(`</span></span><button class="sq" id="theme" type="button" hidden aria-label="Switch between light and dark">`)
 	streamicon(qw422016, "theme")
-	qw422016.N().S(`</button><button class="sq" id="help-open" type="button" hidden aria-label="Keyboard help">?</button></div></header>`)
+	qw422016.N().S(`</button>`)
+	if p.csrf != "" {
+		qw422016.N().S(`<form method="post" action="/logout"><input type="hidden" name="csrf" value="`)
+		qw422016.E().S(p.csrf)
+		qw422016.N().S(`"><button class="btn">Log out</button></form>`)
+	}
+	qw422016.N().S(`<button class="sq" id="help-open" type="button" hidden aria-label="Keyboard help">?</button></div></header>`)
 	qw422016.N().S(`
 `)
 	qw422016.N().S(`<main id="page">`)

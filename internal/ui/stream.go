@@ -19,6 +19,9 @@ const (
 	mostWatched = 16
 	// writeWithin is how long a client may take to take an event in.
 	writeWithin = 10 * time.Second
+	// beatEvery is how often a comment says that the stream lives, for what goes between
+	// and looks at nothing else.
+	beatEvery = 15 * time.Second
 )
 
 // stream is GET /api/v1/stream: server-sent events about the fleet and about queries,
@@ -70,12 +73,17 @@ func (t *teller) run(r *http.Request) {
 	// below, as in tests, there is nothing to limit.
 	t.control.SetReadDeadline(time.Time{})
 	t.buffer.WriteString("retry: 2000\n\n")
+	beat := time.Now()
 	ticker := time.NewTicker(refreshEvery)
 	defer ticker.Stop()
 	for {
 		now := t.server.options.Now()
 		t.control.SetWriteDeadline(time.Now().Add(writeWithin))
 		t.tell(now)
+		if at := time.Now(); at.Sub(beat) >= beatEvery {
+			beat = at
+			t.buffer.WriteString(": still here\n\n")
+		}
 		if _, err := t.out.Write(t.buffer.Bytes()); err != nil {
 			return
 		}

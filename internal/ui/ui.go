@@ -51,6 +51,7 @@ type server struct {
 	streams  atomic.Int64 // how many are open
 	load     load
 	csrf     string
+	logins   logins
 }
 
 // New is the handler of the HTTP port.
@@ -70,9 +71,11 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/series", s.series)
 	mux.HandleFunc("GET /api/v1/stream", s.stream)
 	mux.HandleFunc("GET /api/v1/build", s.build)
+	mux.HandleFunc("GET /api/v1/openapi.json", s.openapi)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	s.addSystem(mux)
 	s.addAlerts(mux)
+	s.addLogin(mux)
 	s.addSpark(mux)
 	return s.guard(mux)
 }
@@ -80,7 +83,10 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 // guard applies U1 and U2 to every request.
 func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if code, why := s.refuse(r); code != 0 {
+		if code, why := s.refuse(r); code == http.StatusUnauthorized && wantsPage(r) {
+			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		} else if code != 0 {
 			http.Error(w, why, code)
 			return
 		}
@@ -99,8 +105,14 @@ func (s *server) guard(next http.Handler) http.Handler {
 // with the token is its sender's own, whatever host name it came by.
 func (s *server) refuse(r *http.Request) (code int, why string) {
 	o := &s.options
-	if s.hasToken(r) {
+	if o.Token != "" && bearer(r) != "" && s.logins.tooMany(addressOf(r), o.Now()) {
+		return http.StatusTooManyRequests, "too many wrong tokens; wait a minute"
+	}
+	if s.hasToken(r) || s.inSession(r) || s.open(r) && s.sameSite(r) {
 		return 0, ""
+	}
+	if o.Token != "" && bearer(r) != "" {
+		s.logins.miss(addressOf(r), o.Now())
 	}
 	switch {
 	case !s.ownHost(r.Host):
@@ -116,6 +128,12 @@ func (s *server) refuse(r *http.Request) (code int, why string) {
 	}
 }
 
+// wantsPage tells whether somebody looks at a page, and not a program at the API.
+func wantsPage(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") &&
+		!strings.HasPrefix(r.URL.Path, "/api/")
+}
+
 // hasToken tells whether a request shows the server's token.
 func (s *server) hasToken(r *http.Request) bool {
 	token := s.options.Token
@@ -123,7 +141,7 @@ func (s *server) hasToken(r *http.Request) bool {
 }
 
 func (s *server) mayHear(r *http.Request) bool {
-	return s.options.MayHear == nil || s.hasToken(r) || s.options.MayHear(r)
+	return s.options.MayHear == nil || s.hasToken(r) || s.inSession(r) || s.options.MayHear(r)
 }
 
 // bearer is the token of a request, "" when it has none.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/testkit"
+	"github.com/weir-dev/weir/internal/ui"
 )
 
 var check = flag.String("check", "", "run only the browser's checks that match `REGEXP`")
@@ -35,7 +38,7 @@ func TestPagesInABrowser(t *testing.T) {
 		"executable": chromium, "only": *check, "urls": map[string]string{
 			"none": address(t, nil), "one": address(t, stories()[1:2]), "all": address(t, stories()),
 			"many": address(t, many(500)), "hostile": address(t, hostile(t)), "changing": address(t, changing()),
-			"leaving": leaving(t),
+			"leaving": leaving(t), "locked": locked(t),
 		},
 	})
 	if err != nil {
@@ -71,6 +74,23 @@ func address(t *testing.T, list []story) string {
 		t.Fatal(err)
 	}
 	serveOn(t.Context(), t, l, list)
+	return "http://" + l.Addr().String()
+}
+
+// locked is a server that asks for the token, t0ken.
+func locked(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := ui.New(monitor.NewRegistry(), ui.Options{
+		Version: "test", Remote: "sc://localhost:15002", Now: time.Now, Token: "t0ken",
+		SameUser: func(*http.Request) bool { return false },
+	})
+	server := &http.Server{Handler: pages}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
 	return "http://" + l.Addr().String()
 }
 

@@ -46,7 +46,7 @@ async function check(name, options, body) {
 }
 
 // The environment stands still; every other page lives.
-const ready = page => page.waitForSelector('#live.on, body[data-page="environment"]');
+const ready = page => page.waitForSelector('#live.on, body:is([data-page="environment"], [data-page="login"])');
 async function open(page, url) {
   await page.goto(url);
   await ready(page);
@@ -74,6 +74,7 @@ const pages = {
   'query-idle': page => queryOf(page, 'refunds_audit'),
   'query-foreign': page => queryOf(page, 'page_views_1m'),
   alerts: async () => urls.all + '/alerts',
+  login: async () => urls.locked + '/login',
   'alerts-none': async () => urls.none + '/alerts',
   resources: async () => urls.all + '/resources',
   environment: async () => urls.all + '/environment',
@@ -157,6 +158,20 @@ await check('alerts are silenced on their page', {}, async page => {
     await page.waitForFunction(left => [...document.querySelectorAll('button')].filter(b => b.textContent === 'End').length === left, n - 1);
   }
   same('what scripts of texts left', await page.evaluate(() => typeof globalThis.pwned), 'undefined');
+});
+
+await check('logging in and out', {}, async page => {
+  await page.goto(urls.locked + '/queries/x');
+  same('the page instead', new URL(page.url()).pathname, '/login');
+  await page.fill('input[name=token]', 't0ken');
+  page.removeAllListeners('console'); // the page that was wanted is not there
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/queries/x');
+  await page.keyboard.press('f');
+  await page.waitForSelector('#live.on');
+  same('what scripts see of the cookie', await page.evaluate(() => document.cookie), '');
+  await page.click('text="Log out"');
+  await page.waitForURL('**/login');
 });
 
 await check('keys of charts', {}, async page => {
