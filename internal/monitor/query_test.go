@@ -327,7 +327,7 @@ func TestARestartKeepsThePastAndIsNamed(t *testing.T) {
 	second.Begin(7, at(92_000))
 	second.Committed(BatchOf(batch(7, 10), at(92_000), at(93_000)))
 	second.Sample(at(94_000), nil)
-	if a := second.Health(); a.State != health.Healthy {
+	if a := second.Health(); a.State != health.Starting {
 		t.Errorf("got %s after a batch", a.State)
 	}
 	var marks []string

@@ -54,7 +54,7 @@ func TestAnswersHaveTheirFields(t *testing.T) {
 	h := New(r, Options{Now: func() time.Time { return noon.Add(62 * time.Second) }})
 	const row = "id runId name application tags engine state sinceAtMs healthScore reason freshnessP95Ms " +
 		"freshnessSloMs backlogMs backlogRows etaLowMs etaHighMs shortPercent arrivalRowsPerSecond " +
-		"processedRowsPerSecond batchMs triggerMs busyRatio headroomRatio stateBytes stateGrowthBytesPerHour " +
+		"processedRowsPerSecond batchMs triggerMs busyRatio headroomRatio batchRatio stateBytes stateGrowthBytesPerHour " +
 		"lastCommitAtMs restartsLastDay stateStrip freshnessSparkMs arrivalSparkRowsPerSecond " +
 		"processedSparkRowsPerSecond "
 	for path, want := range map[string]string{
@@ -101,7 +101,7 @@ func TestWhatIsNotKnownIsNull(t *testing.T) {
 	got := keys(t, get(t, h, "GET", "/api/v1/queries/"+q.ID(), "localhost").Body.Bytes())
 	for key, want := range map[string]string{
 		"freshnessP95Ms": "null", "stateBytes": "null", "watermarkLagMs": "null", "etaLowMs": "null",
-		"arrivalRowsPerSecond": "100", "backlogRows": "5900", "freshnessSloMs": "60000", "state": `"healthy"`,
+		"arrivalRowsPerSecond": "100", "backlogRows": "5900", "freshnessSloMs": "60000", "state": `"starting"`,
 		"lastCommitAtMs": "1772625661000", "endedAtMs": "null", "error": "null", "engine": `"weir"`,
 		"nextTriggerInMs": "null", "batchMs": "1000",
 	} {
@@ -158,7 +158,7 @@ func TestFleetPutsWhoNeedsAPersonFirst(t *testing.T) {
 	failed := r.Start(monitor.Run{ID: "f", RunID: "f", Name: "z", StartedAt: noon}, monitor.NewBus())
 	failed.Terminate(noon.Add(time.Second), &monitor.Failure{Message: "boom"})
 	f := (&server{registry: r, options: Options{}}).newFleet(noon.Add(62 * time.Second))
-	if f.Queries[0].Name != "z" || f.Totals.ByState["failed"] != 1 || f.Totals.ByState["healthy"] != 1 ||
+	if f.Queries[0].Name != "z" || f.Totals.ByState["failed"] != 1 || f.Totals.ByState["starting"] != 1 ||
 		f.Totals.ArrivalRowsPerSecond != 100 {
 		t.Errorf("%s first, %+v", f.Queries[0].Name, f.Totals)
 	}

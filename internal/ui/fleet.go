@@ -71,6 +71,7 @@ type rowFigures struct {
 	TriggerMs               number       `json:"triggerMs"`
 	BusyRatio               number       `json:"busyRatio"`
 	HeadroomRatio           number       `json:"headroomRatio"`
+	BatchRatio              number       `json:"batchRatio"`
 	StateBytes              number       `json:"stateBytes"`
 	StateGrowthBytesPerHour number       `json:"stateGrowthBytesPerHour"`
 	LastCommitAtMs          instant      `json:"lastCommitAtMs"`
@@ -160,7 +161,8 @@ func newFigures(q *monitor.Query, now time.Time) rowFigures {
 		EtaLowMs: unknown(), EtaHighMs: unknown(), ShortPercent: unknown(),
 		ArrivalRowsPerSecond: num(a.ArrivalRowsPerSecond), ProcessedRowsPerSecond: num(a.ProcessedPerSecond),
 		BatchMs: milliseconds(a.BatchSeconds), TriggerMs: milliseconds(snapshot.Health.TriggerEvery.Seconds()),
-		BusyRatio: num(a.Busy), HeadroomRatio: num(a.Headroom), StateBytes: num(a.StateBytes),
+		BusyRatio: num(a.Busy), HeadroomRatio: num(a.Headroom),
+		BatchRatio: num(a.InBatches), StateBytes: num(a.StateBytes),
 		StateGrowthBytesPerHour: num(a.StatePerHour), LastCommitAtMs: instant(a.LastCommit),
 	}
 	if a.State == health.Failed || a.State == health.Stopped {
@@ -192,6 +194,7 @@ func (r *rowFigures) rest() {
 	for _, n := range []*number{
 		&r.FreshnessP95Ms, &r.BacklogMs, &r.BacklogRows, &r.EtaLowMs, &r.EtaHighMs, &r.ShortPercent,
 		&r.ArrivalRowsPerSecond, &r.ProcessedRowsPerSecond, &r.BusyRatio, &r.HeadroomRatio,
+		&r.BatchRatio,
 	} {
 		*n = unknown()
 	}

@@ -105,7 +105,7 @@ func TestHostileTextsStayText(t *testing.T) {
 func TestFleetShowsEveryQueryAndItsTrouble(t *testing.T) {
 	h, q := handler(t, Options{})
 	body := get(t, h, "GET", "/", "localhost:4040").Body.String()
-	for _, want := range []string{"&lt;b&gt;&quot;x&quot; keeps up.", `href="/queries/` + q.ID() + `"`, "Healthy",
+	for _, want := range []string{"&lt;b&gt;&quot;x&quot; has just started.", `href="/queries/` + q.ID() + `"`, "Starting",
 		`id="alone"`, "Last 30 minutes"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("a fleet of one lacks %q in\n%s", want, body)

@@ -95,11 +95,21 @@ func (q *detail) figures() []bigFigure {
 	case !isKnown(q.BacklogMs):
 		backlog.text = "not measured"
 	}
-	headroom := bigFigure{name: "Headroom", value: unknownFig, text: "not known"}
-	if !q.ended() && isKnown(q.HeadroomRatio) {
-		headroom.value, headroom.text = times(q.HeadroomRatio), "of the rate processed now"
+	return []bigFigure{arriving, processed, q.freshness(), backlog, q.headroom()}
+}
+
+// headroom is how much of what arrives the query could take.
+func (q *detail) headroom() bigFigure {
+	h := bigFigure{name: "Headroom", value: unknownFig, text: "not known"}
+	switch {
+	case q.ended():
+	case isKnown(q.HeadroomRatio):
+		h.value, h.text = times(q.HeadroomRatio), "of what arrives"
+		h.red = q.HeadroomRatio < 1 && isKnown(q.ShortPercent)
+	case isKnown(q.BatchRatio) && q.BatchRatio < 0.05:
+		h.text = "batches hardly run"
 	}
-	return []bigFigure{arriving, processed, q.freshness(), backlog, headroom}
+	return h
 }
 
 func (q *detail) freshness() bigFigure {

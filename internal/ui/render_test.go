@@ -59,12 +59,13 @@ func renderCases() []renderCase {
 		out = append(out, renderCase{"row", r.Name, map[string]any{"row": r, "nowAtMs": now, "index": i},
 			fleetRowHTML(r, now, i)})
 	}
-	fleets := map[string][]*fleetRow{"none": {}, "all": rows, "one": rows[7:8], "calm": rows[7:9],
+	fleets := map[string][]*fleetRow{"none": {}, "all": rows, "one": rows[8:9], "calm": rows[8:10],
 		"one in trouble": rows[:1], "catching up": rows[5:8], "one catching up": rows[5:6],
-		"one stopped": rows[9:10], "stopped": rows[9:], "some stopped": rows[8:],
+		"one stopped": rows[10:11], "stopped": rows[10:], "some stopped": rows[9:],
+		"one starting": rows[7:8], "starting": rows[7:9],
 	}
 	for _, name := range []string{"none", "all", "one", "calm", "one in trouble", "catching up",
-		"one catching up", "one stopped", "stopped", "some stopped"} {
+		"one catching up", "one stopped", "stopped", "some stopped", "one starting", "starting"} {
 		f := (&server{}).newFleetOf(time.Time(now), fleets[name])
 		out = append(out, renderCase{"summary", name, f, fleetSummary(f)},
 			renderCase{"lacks", name, f, lacking(f.Queries)})
@@ -87,7 +88,7 @@ func renderRows(now time.Time) []*fleetRow {
 		math.NaN()}
 	spans := []float64{0, 3, 999.6, 9940, 9960, 99_600, 596_000, 598_000, 5.97e6, 3.59e7, 1.8e8, 3e9, math.NaN()}
 	names := []string{"orders", `<img src=x onerror=alert(1)>`, `"><svg/onload=alert(2)>`, "'; DROP TABLE health; --",
-		"`a`.`b``c`", "name with spaces and\ttab", "кириллица-очередь", "🙂🙂🙂", "a & b", "&amp;", "$(touch x)"}
+		"`a`.`b``c`", "name with spaces and\ttab", "кириллица-очередь", "🙂🙂🙂", "a & b", "&amp;", "$(touch x)", "young"}
 	var out []*fleetRow
 	for i, state := range append(stateOrder[:], health.Stopped) {
 		f, ms := figures[i%len(figures)], spans[i%len(spans)]
@@ -100,21 +101,23 @@ func renderRows(now time.Time) []*fleetRow {
 			BacklogRows: num(1000 * f), EtaLowMs: unknown(), EtaHighMs: unknown(), ShortPercent: unknown(),
 			ArrivalRowsPerSecond: num(f), ProcessedRowsPerSecond: num(f * 0.83),
 			BatchMs: num(ms / 7), TriggerMs: 10_000, BusyRatio: num(0.1234 * float64(i)),
-			HeadroomRatio: num(1.2 * float64(i)),
-			StateBytes:    num(3000 * f * f), StateGrowthBytesPerHour: num(2e7 * float64(i)),
+			HeadroomRatio: num(1.2 * float64(i)), BatchRatio: num(0.09 * float64(i)),
+			StateBytes: num(3000 * f * f), StateGrowthBytesPerHour: num(2e7 * float64(i)),
 			LastCommitAtMs: instant(now.Add(-time.Duration(i*i*3000) * time.Millisecond)),
 		}, rowPast: rowPast{RestartsLastDay: i,
-			StateStrip: strings.Repeat(".fsxblcrhio"[i:i+1], 20) + "hhhhbbhhccfsxblrio" + strings.Repeat("h", 10),
+			StateStrip: strings.Repeat(".fsxblcrthio"[i:i+1], 20) + "hhhhbbhhccfsxblrtio" + strings.Repeat("h", 9),
 		}}
 		r.sparks(i)
 		out = append(out, &r)
 	}
 	out[1].Engine, out[1].Tags = "Spark <3.5>", []string{}
+	out[8].HeadroomRatio, out[8].BusyRatio, out[8].BatchRatio = unknown(), unknown(), 0.002
+	out[3].HeadroomRatio, out[9].HeadroomRatio = 0.83, unknown()
 	out[3].ShortPercent, out[5].EtaLowMs, out[5].EtaHighMs = 17, 190_000, 301_000
 	out[6].EtaLowMs, out[6].EtaHighMs = 59_000, 72_000
 	out[2].EtaLowMs, out[2].BusyRatio, out[2].FreshnessSloMs = 42_000, unknown(), unknown()
-	out[8].LastCommitAtMs, out[8].BacklogMs, out[8].Reason = instant{}, 0, ""
-	out[9].Reason, out[10].Reason = "", ""
+	out[9].LastCommitAtMs, out[9].BacklogMs, out[9].Reason = instant{}, 0, ""
+	out[10].Reason, out[11].Reason = "", ""
 	return out
 }
 

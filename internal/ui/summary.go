@@ -131,12 +131,13 @@ func count(rows []*fleetRow, is func(health.State) bool) int {
 }
 
 func catches(s health.State) bool { return s == health.CatchingUp }
+func starts(s health.State) bool  { return s == health.Starting }
 func runs(s health.State) bool    { return s != health.Stopped }
 
 // verdictOf is the fleet in one sentence.
 func verdictOf(rows []*fleetRow) string {
 	n, need := len(rows), count(rows, needsPerson)
-	catching, running := count(rows, catches), count(rows, runs)
+	catching, starting, running := count(rows, catches), count(rows, starts), count(rows, runs)
 	switch {
 	case n == 0:
 		return "No queries yet."
@@ -150,9 +151,11 @@ func verdictOf(rows []*fleetRow) string {
 		return "No query is running."
 	case n == 1 && catching == 1:
 		return rows[0].Name + " is catching up."
+	case n == 1 && starting == 1:
+		return rows[0].Name + " has just started."
 	case n == 1:
 		return rows[0].Name + " keeps up."
-	case catching > 0:
+	case catching+starting > 0:
 		return "No query needs attention."
 	case running == n:
 		return fmt.Sprintf("All %d queries keep up.", n)
@@ -163,7 +166,7 @@ func verdictOf(rows []*fleetRow) string {
 
 // sentenceOf goes on behind the queries that need somebody, or says that none does.
 func sentenceOf(rows []*fleetRow, need int) string {
-	catching := count(rows, catches)
+	catching, starting := count(rows, catches), count(rows, starts)
 	switch {
 	case len(rows) == 0:
 		return "Start one and it appears here within a second."
@@ -177,6 +180,10 @@ func sentenceOf(rows []*fleetRow, need int) string {
 		return "1 query is catching up."
 	case catching > 1:
 		return fmt.Sprintf("%d queries are catching up.", catching)
+	case starting == 1:
+		return "1 query has just started."
+	case starting > 1:
+		return fmt.Sprintf("%d queries have just started.", starting)
 	case count(rows, runs) > 0:
 		return "Nothing is growing, stuck or late."
 	default:

@@ -127,7 +127,7 @@ type queryUse struct {
 	HeldBytes  number `json:"heldBytes"`
 	LimitBytes number `json:"limitBytes"`
 	StateBytes number `json:"stateBytes"`
-	// BatchRatio is for how much of the last minutes a batch ran.
+	// BatchRatio is for how much of the last minutes a batch ran: that of the fleet.
 	BatchRatio number `json:"batchRatio"`
 }
 
@@ -158,19 +158,7 @@ func (s *server) newResources(now time.Time) *resourcesJSON {
 		snapshot, a := q.Snapshot(), q.Health()
 		one := queryUse{
 			ID: q.ID(), RunID: q.RunID(), Name: nameOf(&snapshot), HeldBytes: num(use.Held),
-			LimitBytes: num(use.Limit), StateBytes: num(a.StateBytes), BatchRatio: unknown(),
-		}
-		ran := 0.0
-		since := now.Add(-batchWindow)
-		for _, b := range q.Batches() {
-			from, to := latest(b.Start, since), b.End
-			ran += max(0, to.Sub(from).Seconds())
-		}
-		if f := a.InFlight; f != nil {
-			ran += max(0, now.Sub(latest(f.Start, since)).Seconds())
-		}
-		if began := latest(snapshot.StartedAt, since); now.After(began) {
-			one.BatchRatio = num(min(1, ran/now.Sub(began).Seconds()))
+			LimitBytes: num(use.Limit), StateBytes: num(a.StateBytes), BatchRatio: num(a.InBatches),
 		}
 		out.Queries = append(out.Queries, one)
 	}
@@ -183,16 +171,6 @@ func (s *server) newResources(now time.Time) *resourcesJSON {
 		})
 	}
 	return out
-}
-
-// batchWindow is the time for which batches are added up.
-const batchWindow = 2 * time.Minute
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // load tells how many cores were busy since it was asked last.

@@ -79,11 +79,11 @@ func streamresourcesPage(qw422016 *qt422016.Writer, p *page, r *resourcesJSON) {
 	streamfigure(qw422016, "Goroutines", whole(number(r.Goroutines)), "", "at this moment", false)
 	qw422016.N().S(`</dl><section aria-labelledby="h-q"><h2 id="h-q">Streaming queries`)
 	qw422016.N().S(` `)
-	qw422016.N().S(`<span>most memory first; busy with a batch for so much of the last 2 min</span></h2>`)
+	qw422016.N().S(`<span>most memory first</span></h2>`)
 	if len(r.Queries) == 0 {
 		qw422016.N().S(`<p class="none">None runs.</p>`)
 	} else {
-		qw422016.N().S(`<table class="grid"><thead><tr><th scope="col">Query</th><th scope="col" class="num">Held</th><th scope="col" class="num m0">May hold</th><th scope="col" class="wide"><span class="sr">Share</span></th><th scope="col" class="num">State</th><th scope="col" class="num">Busy</th></tr></thead><tbody>`)
+		qw422016.N().S(`<table class="grid"><thead><tr><th scope="col">Query</th><th scope="col" class="num">Held</th><th scope="col" class="num m0">May hold</th><th scope="col" class="wide"><span class="sr">Share</span></th><th scope="col" class="num">State</th><th scope="col" class="num" title="Share of the last minutes in which a batch ran">In batches</th></tr></thead><tbody>`)
 		for i := range r.Queries {
 			q := &r.Queries[i]
 

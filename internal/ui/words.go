@@ -14,19 +14,21 @@ var looks = map[health.State]look{
 	health.Failed: {"Failed", "bad"}, health.Stalled: {"Stalled", "bad"}, health.Breach: {"Too late", "bad"},
 	health.Behind: {"Behind", "warn"}, health.Lagging: {"Lagging", "warn"},
 	health.CatchingUp: {"Catching up", "info"}, health.Restarting: {"Restarting", "info"},
-	health.Healthy: {"Healthy", "good"}, health.Idle: {"Idle", "calm"}, health.Stopped: {"Stopped", "calm"},
+	health.Starting: {"Starting", "info"},
+	health.Healthy:  {"Healthy", "good"}, health.Idle: {"Idle", "calm"}, health.Stopped: {"Stopped", "calm"},
 }
 
 // stateOrder is the order of states in lists.
 var stateOrder = [...]health.State{
 	health.Failed, health.Stalled, health.Breach, health.Behind, health.Lagging, health.CatchingUp,
-	health.Restarting, health.Healthy, health.Idle, health.Stopped,
+	health.Restarting, health.Starting, health.Healthy, health.Idle, health.Stopped,
 }
 
 // letters stand for states in a strip; '.' is no data.
 var letters = map[health.State]byte{
 	health.Failed: 'f', health.Stalled: 's', health.Breach: 'x', health.Behind: 'b', health.Lagging: 'l',
-	health.CatchingUp: 'c', health.Restarting: 'r', health.Healthy: 'h', health.Idle: 'i', health.Stopped: 'o',
+	health.CatchingUp: 'c', health.Restarting: 'r',
+	health.Starting: 't', health.Healthy: 'h', health.Idle: 'i', health.Stopped: 'o',
 }
 
 // stateOf is the state that a letter of a strip stands for, "" for none.
@@ -42,7 +44,7 @@ func stateOf(letter rune) health.State {
 // needsPerson tells whether a state asks for somebody.
 func needsPerson(s health.State) bool {
 	switch s {
-	case health.CatchingUp, health.Healthy, health.Idle, health.Stopped:
+	case health.CatchingUp, health.Starting, health.Healthy, health.Idle, health.Stopped:
 		return false
 	default:
 		return true

@@ -172,7 +172,7 @@ func engineOf(s *monitor.Snapshot) string {
 // states are the words that the signal state may be.
 var states = []health.State{
 	health.Failed, health.Stalled, health.Breach, health.Behind, health.Lagging, health.CatchingUp,
-	health.Restarting, health.Healthy, health.Idle, health.Stopped,
+	health.Restarting, health.Starting, health.Healthy, health.Idle, health.Stopped,
 }
 
 // signalNamed finds a signal.

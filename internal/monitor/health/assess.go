@@ -21,10 +21,17 @@ type Assessment struct {
 // Assess judges the query. It is called about once a second.
 func (w *Watch) Assess(now time.Time) Assessment {
 	w.told(now)
+	w.spend()
 	s := w.Signals(now)
 	state := w.judge(&s, now)
 	if state != w.verdict.shown {
 		w.verdict.shown, w.verdict.shownSince = state, now
+		if state == Behind {
+			w.verdict.shownSince = w.verdict.since
+		}
+	}
+	if state != Healthy {
+		s.Floor = unknown()
 	}
 	a := Assessment{
 		Signals: s, State: state, Since: w.verdict.shownSince,
@@ -61,8 +68,10 @@ func (w *Watch) explain(a *Assessment, now time.Time) {
 			a.Sentence = "Idle: nothing was read for " + Span(now.Sub(w.commitAt).Seconds()) + "."
 		}
 		a.Why = append(a.Why, "The source has no unread rows. This is not an error.")
+	case Starting:
+		w.explainStart(a, now)
 	case Healthy:
-		w.explainHealthy(a, now)
+		w.explainHealthy(a)
 	default:
 		if a.State == Lagging && w.verdict.state == Healthy {
 			w.explainStuck(a)
@@ -103,17 +112,54 @@ func Gist(failure string) string {
 	return lines[0]
 }
 
-func (w *Watch) explainHealthy(a *Assessment, now time.Time) {
+// explainStart is for a query of which little is known, and says that.
+func (w *Watch) explainStart(a *Assessment, now time.Time) {
+	a.Sentence = "Started " + Span(now.Sub(w.begun).Seconds()) + " ago: too early to judge."
+	a.Reason = "Too early to judge"
+	switch {
+	case a.BacklogSeconds == 0 && len(w.batches) == 0:
+		a.Why = append(a.Why, "No rows have come yet.")
+	case a.short() && a.BacklogSeconds > w.leastLag().Seconds()/2:
+		rates := fmt.Sprintf("%s of %s rows/s so far", Figure(a.PacePerSecond), Figure(a.ArrivalRowsPerSecond))
+		a.Reason = "Too early to judge: " + rates
+		a.Why = append(a.Why, "It works off "+rates+"; the oldest unread row waits for "+Span(a.BacklogSeconds)+".")
+	case len(w.batches) == 0:
+		a.Why = append(a.Why, "No batch is committed yet.")
+	}
+}
+
+func (w *Watch) explainHealthy(a *Assessment) {
+	late := a.BacklogSeconds > w.leastLag().Seconds()
 	switch {
 	case w.config.Bounded:
 		a.Sentence, a.Reason = "Running to its end.", "Takes what was there when it started"
 		return
-	case now.Sub(w.begun) < w.warmUp():
-		a.Sentence = "Started " + Span(now.Sub(w.begun).Seconds()) + " ago: too early to judge its lag."
+	case late && !w.verdict.growing.IsZero():
+		a.Sentence = "Unread rows are " + Span(a.BacklogSeconds) + " old and getting older: too early to say" +
+			" whether that lasts."
+		a.Reason = "Unread rows get older"
 		return
+	case w.unit == noUnit:
+		a.Sentence = "Runs. Its sources do not tell how much waits."
+	case late:
+		a.Sentence = "Keeping up, always about " + Span(a.BacklogSeconds) + " late."
+	default:
+		a.Sentence = "Keeping up."
 	}
-	a.Sentence = "Keeping up."
-	if !Known(a.Headroom) {
+	w.explainRoom(a)
+	if objective := w.config.Objective.Seconds(); objective > 0 && Known(a.DeliveryP95) {
+		a.Why = append(a.Why, fmt.Sprintf("Freshness p95 is %s; the objective is %s.",
+			Span(a.DeliveryP95), Span(objective)))
+	}
+}
+
+// explainRoom says how much more a healthy query could take.
+func (w *Watch) explainRoom(a *Assessment) {
+	switch {
+	case a.InBatches < leastShare:
+		a.Reason = "Batches run less than " + Percent(leastShare) + " of the time"
+		return
+	case !Known(a.Headroom):
 		return
 	}
 	a.Reason = "Can take " + times(a.Headroom) + " this rate"
@@ -121,12 +167,8 @@ func (w *Watch) explainHealthy(a *Assessment, now time.Time) {
 		a.Why = append(a.Why, fmt.Sprintf("It can take %s this rate: a batch needs %s of the %s between triggers.",
 			times(a.Headroom), Span(a.BatchSeconds), Span(w.config.TriggerEvery.Seconds())))
 	} else {
-		a.Why = append(a.Why, fmt.Sprintf("It can take %s this rate: %s of batch time depends on rows.",
+		a.Why = append(a.Why, fmt.Sprintf("It can take %s this rate: %s of its time depends on rows.",
 			times(a.Headroom), Percent(a.Busy)))
-	}
-	if objective := w.config.Objective.Seconds(); objective > 0 && Known(a.DeliveryP95) {
-		a.Why = append(a.Why, fmt.Sprintf("Freshness p95 is %s; the objective is %s.",
-			Span(a.DeliveryP95), Span(objective)))
 	}
 }
 
@@ -188,7 +230,10 @@ func (w *Watch) explainLag(a *Assessment, now time.Time) {
 // onset is about when the trouble began: before it could be said.
 func (w *Watch) onset(a *Assessment) time.Time {
 	since := w.verdict.since
-	if a.State == Breach || w.verdict.state == Healthy {
+	switch {
+	case a.State == Behind:
+		return since
+	case a.State == Breach || w.verdict.state == Healthy:
 		since = a.Since
 	}
 	return since.Add(-min(time.Duration(a.BacklogSeconds*float64(time.Second)), 3*time.Minute))
@@ -211,6 +256,8 @@ func (w *Watch) eta(a *Assessment, now time.Time) (word, text string) {
 			text += " Will miss its objective of " + Span(objective) + " at " + clock(at) + " if nothing changes."
 		}
 		return "Not catching up", text
+	case a.State == CatchingUp:
+		return "Catching up", "Too early to say when that is over."
 	default:
 		return "Steady", "Late by a constant amount."
 	}

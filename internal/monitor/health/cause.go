@@ -20,7 +20,7 @@ type Cause struct {
 type rule func(*Watch, *Signals, time.Time) (reason, why, todo string)
 
 // rules are asked in this order; the first that answers is the cause.
-var rules = [...]rule{overdueRule, cappedRule, slowerRule, surgeRule, skewRule}
+var rules = [...]rule{overdueRule, cappedRule, slowerRule, surgeRule, skewRule, mostRule}
 
 // findCause asks the rules.
 func (w *Watch) findCause(s *Signals, since time.Time) (reason string, why, todo []string) {
@@ -39,7 +39,7 @@ func (w *Watch) findCause(s *Signals, since time.Time) (reason string, why, todo
 
 // overdueRule: the running batch, which is not over yet.
 func overdueRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
-	if !w.overdue(s, s.At) {
+	if !w.overdue(s, s.At) || len(w.batches) < provenBatches { // of a few nothing is usual
 		return "", "", ""
 	}
 	f, took := w.running, Span(s.At.Sub(w.running.Start).Seconds())
@@ -55,7 +55,11 @@ const idleShare = 0.7
 
 // cappedRule: the limit of a batch and not the engine.
 func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
-	if !s.Capped || !(s.Busy < idleShare || w.config.TriggerEvery == 0 && s.Growth > noticeable) {
+	busy := s.Busy
+	if !Known(busy) {
+		busy = s.InBatches
+	}
+	if !s.Capped || !(busy < idleShare || w.config.TriggerEvery == 0 && s.Growth > noticeable) {
 		return "", "", ""
 	}
 	name := w.config.CapName
@@ -65,9 +69,9 @@ func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
 	why = fmt.Sprintf("Every recent batch took exactly its cap of %s rows, which is %s rows/s,"+
 		" while %s rows/s arrive.", Figure(s.CapRows), Figure(s.ProcessedPerSecond), Figure(s.ArrivalRowsPerSecond))
 	todo = fmt.Sprintf("Raise %s and restart.", name)
-	if s.Busy < idleShare {
-		why = fmt.Sprintf("%s The engine is not the limit: it is busy %s of the time.", why, Percent(s.Busy))
-		most := s.CapRows / max(s.Busy, 0.01)
+	if busy < idleShare {
+		why = fmt.Sprintf("%s The engine is not the limit: it is busy %s of the time.", why, Percent(busy))
+		most := s.CapRows / max(busy, 0.01)
 		todo = fmt.Sprintf("Raise %s and restart: a batch takes %s rows now, and %s would still fit.",
 			name, Figure(s.CapRows), Figure(most*0.9))
 	}
@@ -155,6 +159,56 @@ func surgeRule(w *Watch, s *Signals, since time.Time) (reason, why, todo string)
 	return "Arrivals rose " + rise,
 		fmt.Sprintf("%s rows/s arrive instead of %s; a row costs what it did.",
 			Figure(s.ArrivalRowsPerSecond), Figure(usual.arrived*w.rowsPerUnit())), ""
+}
+
+// mostShare is the share of a batch from which on a part of it is what limits.
+const mostShare = 0.5
+
+// operatorWords say what may be done about an operator that takes most of the time.
+var operatorWords = map[string]string{
+	"Python function": "Do less for each row: a pandas_udf works on whole columns at once," +
+		" and a filter before it spares it rows.",
+	"Stateful processor": "Do less for each group, and keep less in its state.",
+	"Sink":               "Look at the sink and the way to it, and at what a foreachBatch does.",
+	"Source":             "Look at the source and the way to it.",
+}
+
+// mostRule: a part of the batch that takes most of its time, of a query that never was
+// faster.
+func mostRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
+	rates := ""
+	if s.short() {
+		rates = fmt.Sprintf("%s of %s rows/s", Figure(s.PacePerSecond), Figure(s.ArrivalRowsPerSecond))
+	}
+	name, share := w.most()
+	if !(share >= mostShare) {
+		if rates == "" {
+			return "", "", ""
+		}
+		return "Too slow: " + rates, "It works off " + rates + " that arrive.", ""
+	}
+	reason = name + " takes " + Percent(share) + " of the batch"
+	why = fmt.Sprintf("%s took %s of the time of the last batch.", name, Percent(share))
+	if rates != "" {
+		reason += ": " + rates
+		why += " So the query works off " + rates + " that arrive."
+	}
+	return reason, why, operatorWords[name]
+}
+
+// most is the operator that took most of the last batch, and the share that it took.
+func (w *Watch) most() (name string, share float64) {
+	recent := w.recent(1)
+	if len(recent) == 0 {
+		return "", unknown()
+	}
+	seconds := 0.0
+	for _, o := range recent[0].Operators {
+		if o.Seconds > seconds {
+			name, seconds = o.Name, o.Seconds
+		}
+	}
+	return name, min(1, seconds/positive(recent[0].seconds()))
 }
 
 // skewed is the factor of the slowest partition over the median that is skew.

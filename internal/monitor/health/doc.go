@@ -14,8 +14,9 @@
 //	H2  The arrival rate comes from where sources stand, over time, not over batches.
 //	H3  A verdict of "behind" needs a backlog that grows by more than 3 % of what
 //	    arrives and is older than the shortest lag that counts, for a minute.
-//	H4  No verdict about lag in the first window after a start, nor of a query that
-//	    ends by itself.
+//	H4  In the first window after a start a verdict about lag needs batches that are
+//	    measured to be slower than rows arrive, the running one included; until three
+//	    were in time the query is starting. None of a query that ends by itself.
 //	H5  When a source goes back, or the clock does, rates begin anew.
 //
 // Bounds: a Watch keeps at most keptBatches batches and a few series of cells

@@ -14,32 +14,48 @@ type point struct {
 	value float64
 }
 
-// A series keeps the last span of a level, at most cells points: of each stretch
-// of span/cells the highest, for the worst moment is what counts.
+// A series keeps the last span of a level, at most cells points and a few: of each
+// stretch of span/cells the highest, for the worst moment is what counts. The span may
+// change with every point.
 type series struct {
 	span   time.Duration
-	origin time.Time // of the first point ever, which stretches are counted from
+	from   time.Time // where the newest stretch begins
 	points []point
 }
 
 // add appends a level. Instants never go back; Watch sees to it.
 func (s *series) add(at time.Time, value float64) {
-	if s.origin.IsZero() {
-		s.origin = at
-	}
-	if n := len(s.points); n > 0 && s.cell(s.points[n-1].at) == s.cell(at) {
+	if n := len(s.points); n > 0 && at.Sub(s.from) < s.span/cells {
 		if value >= s.points[n-1].value {
 			s.points[n-1] = point{at, value}
 		}
 		return
 	}
 	s.trim(at)
+	if len(s.points) > cells {
+		s.thin()
+	}
 	s.points = append(s.points, point{at, value})
+	// Stretches follow each other, so that late samples do not make them longer.
+	if width := max(1, s.span/cells); at.Sub(s.from) < 2*width {
+		s.from = s.from.Add(width)
+	} else {
+		s.from = at
+	}
 }
 
-// cell numbers the stretches of time.
-func (s *series) cell(at time.Time) int64 {
-	return int64(at.Sub(s.origin) / max(1, s.span/cells))
+// thin keeps the higher of two neighbours each: the span has grown.
+func (s *series) thin() {
+	n := 0
+	for i := 0; i < len(s.points); i += 2 {
+		p := s.points[i]
+		if i+1 < len(s.points) && s.points[i+1].value >= p.value {
+			p = s.points[i+1]
+		}
+		s.points[n] = p
+		n++
+	}
+	s.points = s.points[:n]
 }
 
 // trim forgets what is older than the span.

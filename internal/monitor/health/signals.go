@@ -38,15 +38,20 @@ type Signals struct {
 	DrainPerSecond             float64
 	CatchUpLow, CatchUpHigh    float64 // seconds; unknown when it does not catch up
 	BatchSeconds, BatchAtWorst float64 // median and p99
-	Busy, Headroom             float64 // share of what it can take, and its inverse
-	Capped                     bool    // every recent batch took all that it may
-	CapRows                    float64 // how many rows that is
+	// InBatches is the share of the window in which a batch ran, and PacePerSecond how
+	// many rows batches read for each second of it, the running one included.
+	InBatches, PacePerSecond float64
+	// Busy is the share of what it can take that arrives, and Headroom its inverse:
+	// unknown while batches run hardly ever.
+	Busy, Headroom float64
+	Capped         bool    // every recent batch took all that it may
+	CapRows        float64 // how many rows that is
 
 	DeliveryP50, DeliveryP95, DeliveryP99, DeliveryMax float64 // seconds, of rows committed of late
 	NewestAge                                          float64 // seconds since the newest committed row
 	OldestUnreadAge                                    float64 // seconds; 0 when nothing waits
-	// Floor is the delivery that the trigger alone makes; only what exceeds it
-	// deserves attention.
+	// Floor is the delivery that trigger and batch time alone make; only what exceeds
+	// it deserves attention. Unknown for a query that does not keep up.
 	Floor     float64
 	UntilLoss float64 // seconds until the source deletes what is unread
 
@@ -80,7 +85,9 @@ func (w *Watch) Signals(now time.Time) Signals {
 	fast := max(fastWindow, 4*w.gap())
 	s.growthNow = w.growth(now, fast, s.ArrivalPerSecond)
 	s.arrivalNow = perSecond(w.arrived.within(now, fast)) * perUnit
+	w.paces(&s, window)
 	w.durations(&s)
+	w.load(&s)
 	w.drain(&s)
 	w.freshness(&s, now)
 	w.ofState(&s)
@@ -199,10 +206,9 @@ func (w *Watch) growth(now time.Time, window time.Duration, arrival float64) flo
 	return g / positive(arrival)
 }
 
-// durations fills in how long batches take and how busy that makes the query.
+// durations fills in how long batches take.
 func (w *Watch) durations(s *Signals) {
-	s.BatchSeconds, s.BatchAtWorst, s.Busy, s.Headroom, s.Floor =
-		unknown(), unknown(), unknown(), unknown(), unknown()
+	s.BatchSeconds, s.BatchAtWorst, s.Floor = unknown(), unknown(), unknown()
 	recent := w.recent(64)
 	if len(recent) == 0 {
 		return
@@ -213,14 +219,7 @@ func (w *Watch) durations(s *Signals) {
 	}
 	s.BatchAtWorst = quantile(seconds, 0.99)
 	s.BatchSeconds = median(seconds)
-	if trigger := w.config.TriggerEvery.Seconds(); trigger > 0 {
-		s.Busy = s.BatchSeconds / trigger
-		s.Floor = max(trigger, s.BatchSeconds)/2 + s.BatchSeconds
-	} else {
-		s.Floor = 1.5 * s.BatchSeconds
-		s.Busy = w.loadOfEndless(s.BatchSeconds)
-	}
-	s.Headroom = 1 / positive(s.Busy)
+	s.Floor = max(w.config.TriggerEvery.Seconds(), s.BatchSeconds)/2 + s.BatchSeconds
 }
 
 // loadOfEndless is how loaded a query is that begins a batch as soon as the last

@@ -150,7 +150,8 @@ func (t *Track) Note(a *Assessment, b *Batch) {
 
 // severity orders states as the strip does: the worst of a half hour is shown.
 var severity = map[State]int{
-	Failed: 9, Stalled: 8, Breach: 7, Behind: 6, Lagging: 5, CatchingUp: 4, Restarting: 3, Healthy: 2, Idle: 1,
+	Failed: 10, Stalled: 9, Breach: 8, Behind: 7, Lagging: 6, CatchingUp: 5, Restarting: 4, Healthy: 3, Idle: 2,
+	Starting: 1,
 }
 
 func (t *Track) noteState(at time.Time, s State) {

@@ -14,6 +14,7 @@ const (
 	Lagging    State = "lagging"    // late by a constant amount
 	CatchingUp State = "catchingUp" // the backlog shrinks
 	Restarting State = "restarting" // started again after a failure, not long ago
+	Starting   State = "starting"   // too young to be judged
 	Healthy    State = "healthy"
 	Idle       State = "idle"    // nothing arrives and nothing waits
 	Stopped    State = "stopped" // stopped or finished
@@ -39,6 +40,8 @@ const (
 type machine struct {
 	state     State // Healthy, Behind, CatchingUp, Lagging; Failed and Stopped at the end
 	since     time.Time
+	calm      time.Time // the last time that hardly anything was late
+	proven    bool      // that it keeps up, or does not, is known: it is not young any more
 	growing   time.Time // since when the backlog grows beyond doubt; zero when it does not
 	shrinking time.Time // the same for the fast window, and that it shrinks
 	regrowing time.Time // that it grows again
@@ -53,6 +56,25 @@ func (m *machine) enter(s State, at time.Time) {
 	if m.state != s {
 		m.state, m.since = s, at
 	}
+}
+
+// mostOnset is how long at most a backlog had grown before that was beyond doubt.
+const mostOnset = 3 * time.Minute
+
+// fall enters Behind as of when the backlog began to grow.
+func (m *machine) fall(begun time.Time) {
+	since := later(begun, later(m.calm, m.growing.Add(-mostOnset)))
+	if m.state != Healthy {
+		since = later(since, m.since)
+	}
+	m.enter(Behind, since)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // hold notes since when a condition holds.
@@ -80,7 +102,7 @@ func (m *machine) step(w *Watch, s *Signals, now time.Time) {
 	switch m.state {
 	case Healthy:
 		if grows >= growsFor {
-			m.enter(Behind, now)
+			m.fall(w.begun)
 		}
 	case Behind:
 		switch {
@@ -92,7 +114,7 @@ func (m *machine) step(w *Watch, s *Signals, now time.Time) {
 	case Lagging:
 		switch {
 		case grows >= growsFor:
-			m.enter(Behind, now)
+			m.fall(w.begun)
 		case caught, s.Growth < -noticeable && shrinks >= shrinksFor:
 			m.enter(CatchingUp, now)
 		}
@@ -101,11 +123,52 @@ func (m *machine) step(w *Watch, s *Signals, now time.Time) {
 		case caught:
 			m.enter(Healthy, now)
 		case grows >= growsFor && regrows >= max(regrowsFor, w.gap()):
-			m.enter(Behind, now)
+			m.fall(w.begun)
 		case steady >= 2*w.window():
 			m.enter(Lagging, now)
 		}
 	}
+}
+
+// begin follows the trend of a run that is young: only what was measured counts (H4).
+func (m *machine) begin(w *Watch, s *Signals, now time.Time) {
+	m.regrowing, m.steady = time.Time{}, time.Time{}
+	least := w.leastLag().Seconds()
+	late := s.BacklogSeconds > least
+	drowns := hold(&m.growing, late && s.Growth > noticeable && s.short(), now)
+	shrinks := hold(&m.shrinking, late && s.growthNow < -noticeable, now)
+	caught := s.BacklogSeconds < least/2
+	switch {
+	case m.state != Behind && drowns >= growsFor:
+		m.fall(w.begun)
+	case m.state == CatchingUp && caught:
+		m.enter(Healthy, now)
+	case m.state == Behind && caught, m.state != CatchingUp && shrinks >= shrinksFor:
+		m.enter(CatchingUp, now)
+	}
+}
+
+// provenBatches is after how many batches in time a query keeps up.
+const provenBatches = 3
+
+// proves tells whether enough was seen to say that the query keeps up.
+func (w *Watch) proves(s *Signals, now time.Time) bool {
+	least := w.leastLag().Seconds()
+	if !w.young(now) {
+		return !(s.BacklogSeconds > least && s.Growth > noticeable)
+	}
+	n := len(w.batches)
+	if every := w.config.TriggerEvery.Seconds(); every > 0 && s.BatchAtWorst < every {
+		n += provenBatches - 1
+	}
+	// Batches that follow each other without a pause must be seen to be fast enough.
+	room := s.InBatches <= fullShare || Known(s.PacePerSecond) && !s.short()
+	return n >= provenBatches && s.BacklogSeconds <= least && room
+}
+
+// young tells whether rates are too new for a trend.
+func (w *Watch) young(now time.Time) bool {
+	return now.Sub(w.begun) < w.warmUp() || now.Sub(w.first) < w.warmUp()
 }
 
 // judge says how the query does at an instant.
@@ -114,11 +177,18 @@ func (w *Watch) judge(s *Signals, now time.Time) State {
 	if w.ended != "" {
 		return w.ended
 	}
-	if w.config.Bounded || now.Sub(w.begun) < w.warmUp() || now.Sub(w.first) < w.warmUp() { // H4
-		m.growing, m.shrinking, m.regrowing, m.steady = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	} else {
+	if !(s.BacklogSeconds > w.leastLag().Seconds()/2) {
+		m.calm = now
+	}
+	switch {
+	case w.config.Bounded: // H4
+		m.proven = true
+	case w.young(now):
+		m.begin(w, s, now)
+	default:
 		m.step(w, s, now)
 	}
+	m.proven = m.proven || m.state != Healthy || w.proves(s, now)
 	objective := w.config.Objective.Seconds()
 	missed := hold(&m.missed, objective > 0 && !w.config.Bounded && s.BacklogSeconds > objective, now)
 	switch {
@@ -130,6 +200,8 @@ func (w *Watch) judge(s *Signals, now time.Time) State {
 		return Idle
 	case m.state == Healthy && s.WatermarkStuck > w.window().Seconds():
 		return Lagging // rows are read in time, and what they make is not
+	case !m.proven:
+		return Starting
 	default:
 		return m.state
 	}
@@ -146,6 +218,9 @@ func (w *Watch) stalls(s *Signals, now time.Time) bool {
 	limit := leastStall
 	if Known(s.BatchAtWorst) {
 		limit = max(limit, time.Duration(5*s.BatchAtWorst*float64(time.Second)))
+	}
+	if len(w.batches) == 0 { // a first batch has more to do
+		limit = 2 * leastStall
 	}
 	if w.running != nil {
 		return now.Sub(w.running.MovedAt) > limit && now.Sub(w.running.Start) > limit
@@ -191,6 +266,8 @@ func score(state State, s *Signals, objective float64) float64 {
 		return 40
 	case Restarting:
 		return 30
+	case Starting:
+		return 15
 	case Healthy:
 		if !Known(s.Busy) {
 			return 5

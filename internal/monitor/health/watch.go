@@ -146,7 +146,7 @@ type Watch struct {
 	unit     unit
 	arrived  series    // in the unit, over the window
 	history  series    // the same over historySpan
-	backlog  series    // in the unit
+	backlog  series    // in the unit, without what the running batch has read
 	state    series    // its bytes
 	begins   series    // the backlog when batches began: it has no teeth
 	read     float64   // committed, in the unit
@@ -154,6 +154,7 @@ type Watch struct {
 	reading  Reading   // the newest
 	first    time.Time // of the first reading since rates began anew
 
+	meter     meter
 	batches   []Batch // the newest, oldest first, those without data left out
 	commitAt  time.Time
 	newest    time.Time
@@ -204,7 +205,7 @@ func New(c Config, at time.Time) *Watch {
 		c.ObjectiveFor = time.Minute
 	}
 	w := &Watch{config: c, begun: at, seen: at, now: at, state: series{span: time.Hour},
-		markLag: unknown(), verdict: machine{state: Healthy, since: at}}
+		markLag: unknown(), verdict: machine{state: Healthy, since: at, calm: at}}
 	w.anew(at)
 	return w
 }
@@ -292,7 +293,7 @@ func (w *Watch) Observe(r Reading) {
 	w.arrived.span, w.backlog.span, w.begins.span = w.window(), w.window(), w.window()
 	w.arrived.add(r.At, arrived)
 	w.history.add(r.At, arrived)
-	w.backlog.add(r.At, u.of(unread))
+	w.backlog.add(r.At, max(0, u.of(unread)-w.inFlight()))
 }
 
 // measured is the best unit in which an amount is known.
@@ -332,6 +333,9 @@ func (w *Watch) Commit(b Batch) {
 	w.told(b.End)
 	w.running = nil
 	w.commitAt = b.End
+	w.meter.seconds += max(0, b.seconds())
+	w.meter.rows += b.Rows
+	w.spend()
 	if Known(b.StateBytes) {
 		w.state.add(b.End, b.StateBytes)
 	}

@@ -136,7 +136,7 @@ var families = []family{
 
 var allStates = []health.State{
 	health.Failed, health.Stalled, health.Breach, health.Behind, health.Lagging, health.CatchingUp,
-	health.Restarting, health.Healthy, health.Idle, health.Stopped,
+	health.Restarting, health.Starting, health.Healthy, health.Idle, health.Stopped,
 }
 
 func states(p *page, f *family, s *subject) {

@@ -103,9 +103,9 @@ export function verdict(rows) {
   if (!n) return 'No queries yet.';
   if (bad) return n === 1 ? `${rows[0].name} needs attention.` : `${bad} of ${n} queries need attention.`;
   if (!running) return n === 1 ? `${rows[0].name} has stopped.` : 'No query is running.';
-  const catching = rows.some(q => q.state === 'catchingUp');
-  if (n === 1) return `${rows[0].name} ${catching ? 'is catching up' : 'keeps up'}.`;
-  if (catching) return 'No query needs attention.';
+  const young = { catchingUp: 'is catching up', starting: 'has just started' };
+  if (n === 1) return `${rows[0].name} ${young[rows[0].state] || 'keeps up'}.`;
+  if (rows.some(q => young[q.state])) return 'No query needs attention.';
   return running === n ? `All ${n} queries keep up.` : `${running} of ${n} queries run, and keep up.`;
 }
 
@@ -119,6 +119,8 @@ function because(rows, now) {
   if (rows.length === 1 && rows[0].reason) return esc(rows[0].reason) + '.';
   const catching = rows.filter(q => q.state === 'catchingUp').length;
   if (catching) return catching === 1 ? '1 query is catching up.' : `${catching} queries are catching up.`;
+  const starting = rows.filter(q => q.state === 'starting').length;
+  if (starting) return starting === 1 ? '1 query has just started.' : `${starting} queries have just started.`;
   return rows.some(q => q.state !== 'stopped') ? 'Nothing is growing, stuck or late.' : 'None has failed.';
 }
 

@@ -79,7 +79,6 @@ function backlogText(q) {
 export function figures(q) {
   const cap = q.capRows != null && q.triggerMs ? `cap ${fmt.num(q.capRows / q.triggerMs * 1000)} rows/s` :
     'committed, last 2 min';
-  const headroom = ended(q) || q.headroomRatio == null ? NONE : fmt.ratio(q.headroomRatio);
   return '<dl class="figures big">' +
     figure('Arriving', rate(q.arrivalRowsPerSecond),
       q.arrivalRowsPerSecond != null ? 'at the source, last 2 min' : ended(q) ? 'not running' : 'not measured') +
@@ -87,7 +86,14 @@ export function figures(q) {
       q.shortPercent != null || q.state === 'stalled') +
     freshness(q) +
     figure('Backlog', parts(q.backlogMs, 'ms'), backlogText(q), over(q, q.backlogMs)) +
-    figure('Headroom', [headroom, ''], headroom === NONE ? 'not known' : 'of the rate processed now') + '</dl>';
+    headroom(q) + '</dl>';
+}
+
+function headroom(q) {
+  const x = ended(q) ? null : q.headroomRatio;
+  if (x != null) return figure('Headroom', [fmt.ratio(x), ''], 'of what arrives', x < 1 && q.shortPercent != null);
+  const rests = !ended(q) && q.batchRatio != null && q.batchRatio < .05;
+  return figure('Headroom', [NONE, ''], rests ? 'batches hardly run' : 'not known');
 }
 
 const QUIET = { idle: 'No batch is running: waiting for rows.', restarting: 'No batch is running yet.' };

@@ -10,6 +10,7 @@ export const STATES = {
   lagging: { word: 'Lagging', tone: 'warn', means: 'Late by a constant amount; neither growing nor shrinking.' },
   catchingUp: { word: 'Catching up', tone: 'info', means: 'The backlog is shrinking.' },
   restarting: { word: 'Restarting', tone: 'info', means: 'Started again after a failure; no batch is done yet.' },
+  starting: { word: 'Starting', tone: 'info', means: 'Too young to be judged.' },
   healthy: { word: 'Healthy', tone: 'good', means: 'Keeps up with what arrives.' },
   idle: { word: 'Idle', tone: 'calm', means: 'Nothing arrives; nothing is unread.' },
   stopped: { word: 'Stopped', tone: 'calm', means: 'Stopped by a person, or finished.' },
@@ -17,7 +18,7 @@ export const STATES = {
 export const ORDER = Object.keys(STATES);
 export const NEEDS = new Set(['failed', 'stalled', 'breach', 'behind', 'lagging', 'restarting']);
 const LETTERS = {
-  f: 'failed', s: 'stalled', x: 'breach', b: 'behind', l: 'lagging', c: 'catchingUp', r: 'restarting', h: 'healthy',
+  f: 'failed', s: 'stalled', x: 'breach', b: 'behind', l: 'lagging', c: 'catchingUp', r: 'restarting', t: 'starting', h: 'healthy',
   i: 'idle', o: 'stopped',
 };
 

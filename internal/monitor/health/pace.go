@@ -1,0 +1,117 @@
+package health
+
+import "time"
+
+const (
+	// leastShare is the share of its time in batches below which what a query could take
+	// is not told: it would be the noise of a few milliseconds.
+	leastShare = 0.05
+	// fullShare is the share from which on batches follow each other.
+	fullShare = 0.9
+	// leastPace is for how many seconds batches must have run to tell how fast they are.
+	leastPace = 5
+)
+
+// A metered is how long batches had run at an instant, and how many rows they had read.
+type metered struct {
+	at            time.Time
+	seconds, rows float64
+}
+
+const (
+	// meterSpan is the shortest time of which a meter keeps samples, meterSamples how many.
+	meterSpan    = 10 * time.Minute
+	meterSamples = 40
+)
+
+// A meter adds up batches, the running one included: of one that runs for minutes it is
+// known long before its end.
+type meter struct {
+	seconds, rows float64 // of the batches that are over
+	kept          []metered
+	newest        metered
+}
+
+// note takes a sample; instants never go back.
+func (m *meter) note(now time.Time, running *InFlight, span time.Duration) {
+	m.newest = metered{now, m.seconds, m.rows}
+	if running != nil {
+		m.newest.seconds += max(0, now.Sub(running.Start).Seconds())
+		m.newest.rows += running.ReadRows
+	}
+	if n := len(m.kept); n > 0 && now.Sub(m.kept[n-1].at) < span/meterSamples {
+		return
+	}
+	for len(m.kept) > 1 && now.Sub(m.kept[1].at) >= span {
+		m.kept = append(m.kept[:0], m.kept[1:]...)
+	}
+	m.kept = append(m.kept, m.newest)
+}
+
+// over is what was added over the last window, or all that is known.
+func (m *meter) over(window time.Duration) (d metered, took time.Duration) {
+	if len(m.kept) == 0 {
+		return metered{}, 0
+	}
+	from := m.kept[0]
+	for _, k := range m.kept[1:] {
+		if m.newest.at.Sub(k.at) < window {
+			break
+		}
+		from = k
+	}
+	n := &m.newest
+	return metered{n.at, n.seconds - from.seconds, n.rows - from.rows}, n.at.Sub(from.at)
+}
+
+// spend notes how far batches are.
+func (w *Watch) spend() {
+	w.meter.note(w.now, w.running, max(meterSpan, 3*w.config.TriggerEvery))
+}
+
+// paces fills in for which share of the time batches ran and how fast they read.
+func (w *Watch) paces(s *Signals, window time.Duration) {
+	s.InBatches, s.PacePerSecond = unknown(), unknown()
+	d, took := w.meter.over(window)
+	if took > 0 {
+		s.InBatches = max(0, min(1, d.seconds/took.Seconds()))
+	}
+	if d.seconds >= leastPace {
+		s.PacePerSecond = max(0, d.rows) / d.seconds
+	}
+}
+
+// inFlight is how much of what waits the running batch has read, in the watch's unit.
+func (w *Watch) inFlight() float64 {
+	if w.running == nil {
+		return 0
+	}
+	if read := w.running.ReadRows / w.rowsPerUnit(); Known(positive(read)) {
+		return read
+	}
+	return 0
+}
+
+// short tells whether batches are measurably slower than rows arrive.
+func (s *Signals) short() bool {
+	return s.PacePerSecond > 0 && s.PacePerSecond < (1-noticeable)*s.ArrivalRowsPerSecond
+}
+
+// load fills in how much of what it can take the query has to.
+func (w *Watch) load(s *Signals) {
+	s.Busy, s.Headroom = unknown(), unknown()
+	if !(s.InBatches >= leastShare) {
+		return
+	}
+	late := s.BacklogSeconds > w.leastLag().Seconds()/2
+	switch {
+	case late && s.InBatches > fullShare && Known(positive(s.PacePerSecond)):
+		s.Busy = s.ArrivalRowsPerSecond / s.PacePerSecond
+	case !Known(s.BatchSeconds):
+	case w.config.TriggerEvery > 0:
+		s.Busy = s.BatchSeconds / w.config.TriggerEvery.Seconds()
+	default:
+		s.Busy = min(s.InBatches, w.loadOfEndless(s.BatchSeconds))
+	}
+	s.Headroom = 1 / positive(s.Busy)
+}
