@@ -55,6 +55,12 @@ type arguments struct {
 	Die        string `json:"die,omitempty"`
 	Warehouse  string `json:"warehouse,omitempty"`
 	End        bool   `json:"end,omitempty"`
+	Source     string `json:"source,omitempty"`
+	Sink       string `json:"sink,omitempty"`
+	Broker     string `json:"broker,omitempty"`
+	First      *int   `json:"first,omitempty"`
+	Rows       int    `json:"rows,omitempty"`
+	Commits    int    `json:"commits,omitempty"`
 }
 
 // startClient starts ingest.py; it ends with the test.

@@ -18,6 +18,8 @@ import pyarrow.parquet
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 from pyspark.sql import SparkSession
 
+import matrix
+import sinklog
 import stateful
 
 queries = {}  # number of a start command -> its query
@@ -102,7 +104,7 @@ def read_state(id, remote, kind, checkpoint):
 
 def read_answer(id, kind, inputs, out, warehouse, end=False):
     """What a stateful query has written, against what its input asks for."""
-    return stateful.answer(kind, inputs, out, warehouse, sink_log, end)
+    return stateful.answer(kind, inputs, out, warehouse, sinklog.files, end)
 
 
 def read_table(id, table):
@@ -128,7 +130,7 @@ def read_files(id, inputs, out):
         with open(name, encoding="utf-8") as f:
             want.update((r["id"], r["word"]) for r in map(json.loads, f))
     got = collections.Counter()
-    for path in sink_log(os.path.join(out, "_spark_metadata")):
+    for path in sinklog.files(os.path.join(out, "_spark_metadata")):
         for row in pyarrow.parquet.ParquetFile(path).read().to_pylist():
             got[(row["id"], row["word"])] += 1
     return {
@@ -137,22 +139,32 @@ def read_files(id, inputs, out):
     }
 
 
-def sink_log(folder):
-    """The files that the log of a file sink adds: its last compact entry and what follows."""
-    batches = {int(n.split(".")[0]): n for n in os.listdir(folder) if n.split(".")[0].isdigit()}
-    compact = max((b for b, n in batches.items() if n.endswith(".compact")), default=0)
-    paths = []
-    for batch in sorted(b for b in batches if b >= compact):
-        with open(os.path.join(folder, batches[batch]), encoding="utf-8") as f:
-            version, *entries = f.read().splitlines()
-        if version != "v1":
-            raise ValueError(f"version {version} of {batches[batch]}")
-        paths += [json.loads(e)["path"].removeprefix("file://") for e in entries]
-    return paths
+def seed(id, inputs, first, rows, commits):
+    """Appends to the Delta table that a pair reads."""
+    matrix.seed(inputs, first, rows, commits)
+    return "seeded"
+
+
+def pair(id, remote, source, sink, inputs, out, broker, checkpoint, rate=0, batches=0):
+    """Runs a source into a sink: to the end of the input, or for a number of batches."""
+    spark = connect(remote)
+    spark.conf.set("spark.sql.execution.pyspark.python", sys.executable)
+    query = matrix.write(spark, source, sink, inputs, out, broker, checkpoint, rate)
+    if source == "rate":
+        queries[id] = query
+        return finish(id, id, batches)
+    query.awaitTermination()
+    return "ended"
+
+
+def read_pair(id, sink, out):
+    """The ids that a pair has written."""
+    return matrix.written(sink, out)
 
 
 COMMANDS = {f.__name__: f for f in (
-    start, finish, drain, process, read_table, read_files, read_state, read_answer,
+    start, finish, drain, process, read_table, read_files, read_state, read_answer, seed, pair,
+    read_pair,
 )}
 writing = threading.Lock()
 
