@@ -6,6 +6,9 @@
 //	                        step once, with every program and sink among them.
 //	                        Where WEIR_SLOW is set each step in each program, in
 //	                        the first batch and in a later one
+//	every pair              rate, files, Kafka and Delta into files, Delta, Kafka,
+//	                        Kafka in transactions and foreachBatch: seven of them,
+//	                        where WEIR_SLOW is set all of them at every step
 //	in foreachBatch         the function kills the server before, between and
 //	                        after its writes
 //	random moments          3 times with all queries at once; 500 times where
@@ -20,7 +23,10 @@
 // foreachBatch that saw a batch again saw the same id and rows; and their state is
 // that of a query that nobody disturbed.
 //
-// ingest.py is the client, stateful.py its stateful programs with their answers.
+// A pair's rows are all there, once, but in plain Kafka: there the rows of the batch
+// that was cut off may be there twice. Its Kafka is a broker in the test's process.
+//
+// ingest.py is the client, matrix.py the pairs, stateful.py its stateful programs with their answers.
 // One process serves a whole test, because importing PySpark takes longer than a
 // round; it takes one JSON command from a line and answers with one.
 package crash

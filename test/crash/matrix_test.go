@@ -90,15 +90,27 @@ func pairs() []pair {
 // looks at the sink when another one has gone on: nothing is missing, and what is
 // promised to be there once is.
 func TestEverySourceIntoEverySinkAfterKill(t *testing.T) {
-	c := startClient(t)
 	b := newTopics(t)
+	all := pairs()
+	for from := 0; from < len(all); from += roundsOfClient {
+		some := all[from:min(from+roundsOfClient, len(all))]
+		t.Run(fmt.Sprint("from ", from), func(t *testing.T) { playAll(t, b, some, from) })
+	}
+}
+
+// roundsOfClient is how many rounds a client serves: gRPC in Python ends its process
+// after a few hundred channels to servers that died.
+const roundsOfClient = 25
+
+func playAll(t *testing.T, b *topics, rounds []pair, from int) {
+	c := startClient(t)
 	slots := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
-	for i, p := range pairs() {
+	for i, p := range rounds {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			t.Run(p.name(), func(t *testing.T) { p.play(t, c, b, i) })
+			t.Run(p.name(), func(t *testing.T) { p.play(t, c, b, from+i) })
 		})
 	}
 	wg.Wait()

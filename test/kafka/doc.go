@@ -6,6 +6,8 @@
 //	harness.py   runs programs on any Spark, records or compares
 //	outage.py    a query whose broker dies and comes back
 //	exactly.py   a query whose server dies
+//	faults.py    a query whose brokers, of the test's own process, move leaders, cut
+//	             connections or are gone for a while
 //	pom.xml      the broker's jars, jars.sha256 their checksums; make kafka fetches them
 //
 // Compaction, retention, markers of transactions, growth of topics and topic ids
