@@ -47,7 +47,7 @@ func rootCommand() *cobra.Command {
 		return fmt.Errorf("%w; %s --help lists what there is", err, c.CommandPath())
 	})
 	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(),
-		demoCommand(), &cobra.Command{
+		demoCommand(), sqlCommand(), inspectCommand(), &cobra.Command{
 			Use:   "version",
 			Short: "Print the version",
 			Args:  cobra.NoArgs,

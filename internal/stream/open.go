@@ -98,40 +98,46 @@ func (r *run) openLogs() error {
 
 // find reads what resume needs.
 func (r *run) find() (found, error) {
-	f := found{newest: r.offsets.latest(), commits: r.commits.latest()}
-	var err error
-	if f.newest >= 0 {
-		if f.offsets, err = r.readOffsets(f.newest); err != nil {
-			return f, err
-		}
-	}
-	if r.offsets.has(f.newest - 1) {
-		if f.before, err = r.readOffsets(f.newest - 1); err != nil {
-			return f, err
-		}
-	}
-	if f.commits >= 0 {
-		data, err := r.commits.read(f.commits)
-		if err != nil {
-			return f, fmt.Errorf("read commits/%d: %w", f.commits, err)
-		}
-		if f.commit, err = parseCommit(r.commits.path(f.commits), data); err != nil {
-			return f, err
-		}
-	}
-	dir := below(r.config.Checkpoint, stateName)
-	if f.state, err = hasFiles(dir); err == nil && f.state && keepsState(r.config.Plan) {
-		err = checkState(dir)
+	f, err := findIn(r.config.Checkpoint, r.offsets, r.commits)
+	if err == nil && f.state && keepsState(r.config.Plan) {
+		err = checkState(below(r.config.Checkpoint, stateName))
 	}
 	return f, err
 }
 
-func (r *run) readOffsets(id int64) (*offsetEntry, error) {
-	data, err := r.offsets.read(id)
+// findIn reads the ends of the logs, and whether there is state.
+func findIn(checkpoint connector.Place, offsets, commits *batchLog) (found, error) {
+	f := found{newest: offsets.latest(), commits: commits.latest()}
+	var err error
+	if f.newest >= 0 {
+		if f.offsets, err = readOffsets(offsets, f.newest); err != nil {
+			return f, err
+		}
+	}
+	if offsets.has(f.newest - 1) {
+		if f.before, err = readOffsets(offsets, f.newest-1); err != nil {
+			return f, err
+		}
+	}
+	if f.commits >= 0 {
+		data, err := commits.read(f.commits)
+		if err != nil {
+			return f, fmt.Errorf("read commits/%d: %w", f.commits, err)
+		}
+		if f.commit, err = parseCommit(commits.path(f.commits), data); err != nil {
+			return f, err
+		}
+	}
+	f.state, err = hasFiles(below(checkpoint, stateName))
+	return f, err
+}
+
+func readOffsets(log *batchLog, id int64) (*offsetEntry, error) {
+	data, err := log.read(id)
 	if err != nil {
 		return nil, fmt.Errorf("read offsets/%d: %w", id, err)
 	}
-	return parseOffsets(r.offsets.path(id), data)
+	return parseOffsets(log.path(id), data)
 }
 
 func hasFiles(place connector.Place) (bool, error) {

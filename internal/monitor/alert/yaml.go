@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	yamltoken "github.com/goccy/go-yaml/token"
 )
 
 const (
@@ -56,6 +56,13 @@ func (n *node) wrong(format string, args ...any) error {
 	return &lineError{n.line, fmt.Sprintf(format, args...)}
 }
 
+// placedError is what an error of the parser can tell. Its type stands in the package
+// that decodes into Go values, which would make the binary larger.
+type placedError interface {
+	GetToken() *yamltoken.Token
+	GetMessage() string
+}
+
 // parseYAML reads the subset that rules need: no anchors, aliases, tags or merges.
 func parseYAML(data []byte) (*node, error) {
 	if len(data) > largestFile {
@@ -63,9 +70,9 @@ func parseYAML(data []byte) (*node, error) {
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		var syntax *yaml.SyntaxError
-		if errors.As(err, &syntax) && syntax.Token != nil {
-			return nil, &lineError{syntax.Token.Position.Line, syntax.Message}
+		var at placedError
+		if errors.As(err, &at) && at.GetToken() != nil {
+			return nil, &lineError{at.GetToken().Position.Line, firstLine(at.GetMessage())}
 		}
 		return nil, errors.New(firstLine(err.Error()))
 	}
