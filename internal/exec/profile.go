@@ -10,6 +10,8 @@ import (
 type Profile struct {
 	// Now is a clock in nanoseconds that only rises.
 	Now func() int64
+	// Moved is called whenever a chunk passes an operator; nil is not.
+	Moved func()
 
 	spent   []int64 // nanoseconds of each operator; the last is who takes the rows
 	rows    []int64 // that it yielded
@@ -45,6 +47,9 @@ func (f *Profile) begin(steps int) {
 
 // enter says that another step goes on from here, and tells which one did.
 func (f *Profile) enter(step int) (before int) {
+	if f.Moved != nil {
+		f.Moved()
+	}
 	now := f.Now()
 	f.spent[f.current] += now - f.since
 	before, f.current, f.since = f.current, step, now

@@ -316,7 +316,7 @@ func TestARestartKeepsThePastAndIsNamed(t *testing.T) {
 	first := r.Start(Run{ID: "q", RunID: "1", StartedAt: at(0)}, bus)
 	first.Sample(at(10_000), nil)
 	first.Terminate(at(60_000), &Failure{Message: "[X] no"})
-	if a := first.Health(); a.State != health.Failed || a.Reason != "[X] no" {
+	if a := first.Health(); a.State != health.Failed || a.Reason != "X: no" {
 		t.Errorf("got %s, %q", a.State, a.Reason)
 	}
 	second := r.Start(Run{ID: "q", RunID: "2", StartedAt: at(90_000)}, bus)

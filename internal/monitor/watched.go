@@ -16,6 +16,7 @@ const restartedWithin = 10 * time.Minute
 type Flight struct {
 	phase atomic.Int32
 	rows  atomic.Int64
+	steps atomic.Int64
 	total atomic.Int64 // -1 while it is not known
 	waits atomic.Pointer[string]
 }
@@ -26,6 +27,9 @@ func (f *Flight) Enter(p health.Phase) { f.phase.Store(int32(p)) }
 // Read says that rows were read.
 func (f *Flight) Read(rows int64) { f.rows.Add(rows) }
 
+// Step says that the batch goes on, whether rows are read or not.
+func (f *Flight) Step() { f.steps.Add(1) }
+
 // Expect says how many rows the batch will read.
 func (f *Flight) Expect(rows int64) { f.total.Store(rows) }
 
@@ -35,6 +39,7 @@ func (f *Flight) WaitFor(what string) { f.waits.Store(&what) }
 func (f *Flight) reset() {
 	f.phase.Store(int32(health.LatestOffset))
 	f.rows.Store(0)
+	f.steps.Store(0)
 	f.total.Store(-1)
 	f.waits.Store(nil)
 }
@@ -176,6 +181,15 @@ func (q *Query) Sample(now time.Time, r *health.Reading) {
 	w := &q.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.moved(now)
+	if r != nil {
+		w.watch.Observe(*r)
+	}
+	w.assess(now)
+}
+
+// moved tells the watch how far the flight is. It requires mu.
+func (w *watched) moved(now time.Time) {
 	f := &w.flight
 	total, waits := float64(f.total.Load()), ""
 	if total < 0 {
@@ -185,10 +199,7 @@ func (q *Query) Sample(now time.Time, r *health.Reading) {
 		waits = *text
 	}
 	w.watch.Move(now, health.Phase(f.phase.Load()), float64(f.rows.Load()), total, waits)
-	if r != nil {
-		w.watch.Observe(*r)
-	}
-	w.assess(now)
+	w.watch.Step(now, f.steps.Load())
 }
 
 // assess requires mu.
@@ -235,6 +246,7 @@ func (q *Query) finish(at time.Time, f *Failure) {
 		w.past.totals.Failures++
 		w.past.mu.Unlock()
 	}
+	w.moved(at)
 	w.watch.End(at, text)
 	w.assess(at)
 	w.past.mark(health.Mark{At: at, Kind: kind, Text: word(w.last.State)})

@@ -55,6 +55,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	r.gauges.open(r.inputs)
 	opened := time.Now()
+	r.profile.Moved = r.record.Flight().Step
 	r.profile.Now = func() int64 { return int64(time.Since(opened)) }
 	r.log.Info("query runs", "batch", r.batch, "replay", from.replay)
 	return nil

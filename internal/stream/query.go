@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,13 @@ func (q *Query) begin() {
 	q.recorded.Store(true)
 }
 
+// actingSinks are those that may have acted on a part of a batch, by what they call
+// themselves, in the words of health.Config.
+var actingSinks = map[string]string{
+	"ForeachBatchSink": "foreachBatch", "ForeachWriterTable(": "foreach",
+	"org.apache.spark.sql.kafka010.": "kafka",
+}
+
 // healthConfig is what judging the query needs to know of its program.
 func (q *Query) healthConfig() health.Config {
 	t := q.config.Trigger
@@ -94,6 +102,11 @@ func (q *Query) healthConfig() health.Config {
 	}
 	if t.gridded() {
 		c.TriggerEvery = t.Every
+	}
+	for prefix, kind := range actingSinks {
+		if strings.HasPrefix(q.sink.Describe(), prefix) {
+			c.Sink = kind
+		}
 	}
 	if held := q.Memory(); held != nil {
 		c.StateLimit = float64(held.Limit())

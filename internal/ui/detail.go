@@ -96,6 +96,7 @@ type event struct {
 
 type failure struct {
 	Condition optional `json:"condition"`
+	Headline  string   `json:"headline"`
 	Message   string   `json:"message"`
 	Trace     string   `json:"trace"`
 	AtMs      instant  `json:"atMs"`
@@ -146,7 +147,8 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 	d.running(&a, snapshot.Health.TriggerEvery, now)
 	d.parts(q)
 	if f := snapshot.Failure; f != nil {
-		d.Error = &failure{optional(f.Condition), f.Message, f.Trace, instant(snapshot.EndedAt)}
+		d.Error = &failure{optional(f.Condition), health.Headline(f.Message), f.Message, f.Trace,
+			instant(snapshot.EndedAt)}
 	}
 	return d
 }

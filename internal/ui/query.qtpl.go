@@ -244,9 +244,14 @@ func streamerrorBox(qw422016 *qt422016.Writer, q *detail) {
 		}
 		streamagoTag(qw422016, e.AtMs, q.NowAtMs)
 		qw422016.N().S(`</p><p class="msg">`)
-		qw422016.E().S(e.Message)
+		qw422016.E().S(e.Headline)
 		qw422016.N().S(`</p>`)
-		if e.Trace != "" {
+		if e.Message != e.Headline {
+			qw422016.N().S(`<pre tabindex="0" aria-label="The whole message">`)
+			qw422016.E().S(e.text())
+			qw422016.N().S(`</pre>`)
+		}
+		if !e.traced() {
 			qw422016.N().S(`<details><summary>Stack trace</summary><pre tabindex="0" aria-label="Stack trace">`)
 			qw422016.E().S(e.Trace)
 			qw422016.N().S(`</pre></details>`)

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"html"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -170,6 +171,15 @@ func (f *flightJSON) rows() string {
 	}
 	return whole(f.ReadRows) + " rows read"
 }
+
+// sessionMark is how a worker's error begins: whose it is, which is no news here.
+var sessionMark = regexp.MustCompile(`\[session: [^\]]*\] \[userId: [^\]]*\] ?`)
+
+// text is the message for people.
+func (f *failure) text() string { return sessionMark.ReplaceAllString(f.Message, "") }
+
+// traced tells whether the trace says no more than the message.
+func (f *failure) traced() bool { return strings.HasSuffix(f.Trace, f.Message) || f.Trace == "" }
 
 // share is a part of a whole, 0 where either is unknown.
 func share(part, of number) number { return known(part) / of }

@@ -28,11 +28,12 @@ func renderQuery(r *fleetRow, now instant, i int) *queryPage {
 	}
 	switch i {
 	case 0:
-		d.Error = &failure{"[UNKNOWN.<b>]", "line one\nline <two>", "java.lang.X: y\n\tat z", at(time.Minute)}
+		d.Error = &failure{"[UNKNOWN.<b>]", "line <one>",
+			"[X] [session: a-b] [userId: ] line one\n  line <two>", "java.lang.X: y\n\tat z", at(time.Minute)}
 	case 1:
 		d.NextTriggerInMs, d.NewestAgeMs = 4200, 61_000
 	case 2:
-		d.Error = &failure{"", "no condition", "", instant{}}
+		d.Error = &failure{"", "no condition", "no condition", "X: no condition", instant{}}
 		d.Bounded = true
 	case 4, 7:
 		id := int64(1_234_567)

@@ -3,8 +3,6 @@ package health
 import (
 	"fmt"
 	"math"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -49,12 +47,7 @@ func (w *Watch) Assess(now time.Time) Assessment {
 func (w *Watch) explain(a *Assessment, now time.Time) {
 	switch a.State {
 	case Failed:
-		a.Sentence, a.Reason = "Failed.", Gist(w.failure)
-		if n := len(w.batches); n > 0 {
-			a.Sentence = "Failed after batch" + nbsp + batchNumber(w.batches[n-1].ID) + "."
-			a.Why = append(a.Why, "Nothing is lost: what that batch and those before it read is committed.")
-		}
-		a.EtaWord = "Needs a person"
+		w.explainFailure(a)
 	case Stopped:
 		a.Sentence = "Stopped."
 		if w.config.Bounded {
@@ -89,27 +82,6 @@ func (w *Watch) explainStuck(a *Assessment) {
 		" (or one of several sources does not): windows stay open, and state grows.")
 	a.Todo = append(a.Todo, "Look at the times that rows bear, and for a source that sends nothing.")
 	a.EtaWord = "Not moving"
-}
-
-// Gist is the line of a failure that says most: of a Python traceback the last that
-// names the error, else the first.
-func Gist(failure string) string {
-	lines := strings.FieldsFunc(failure, func(r rune) bool { return r == '\n' || r == '\r' })
-	if len(lines) == 0 {
-		return ""
-	}
-	for i, line := range lines {
-		if !strings.HasSuffix(line, "Traceback (most recent call last):") {
-			continue
-		}
-		// Frames are indented, and so is what may follow the error.
-		for _, last := range slices.Backward(lines[i+1:]) {
-			if strings.TrimLeft(last, " \t") == last {
-				return last
-			}
-		}
-	}
-	return lines[0]
 }
 
 // explainStart is for a query of which little is known, and says that.

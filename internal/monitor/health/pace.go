@@ -30,15 +30,12 @@ type meter struct {
 	seconds, rows float64 // of the batches that are over
 	kept          []metered
 	newest        metered
+	begun         metered // when the running batch began; zero between batches
 }
 
 // note takes a sample; instants never go back.
-func (m *meter) note(now time.Time, running *InFlight, span time.Duration) {
-	m.newest = metered{now, m.seconds, m.rows}
-	if running != nil {
-		m.newest.seconds += max(0, now.Sub(running.Start).Seconds())
-		m.newest.rows += running.ReadRows
-	}
+func (m *meter) note(now time.Time, seconds, rows float64, span time.Duration) {
+	m.newest = metered{now, m.seconds + seconds, m.rows + rows}
 	if n := len(m.kept); n > 0 && now.Sub(m.kept[n-1].at) < span/meterSamples {
 		return
 	}
@@ -48,7 +45,23 @@ func (m *meter) note(now time.Time, running *InFlight, span time.Duration) {
 	m.kept = append(m.kept, m.newest)
 }
 
-// over is what was added over the last window, or all that is known.
+// settle adds a batch that is over: its rows were worked off evenly, as far as is known,
+// whenever it read them.
+func (m *meter) settle(b *Batch) {
+	m.begun = metered{}
+	seconds := max(0, b.seconds())
+	for i := range m.kept {
+		k := &m.kept[i]
+		if ran := k.at.Sub(b.Start).Seconds(); ran > 0 && seconds > 0 {
+			k.rows = m.rows + b.Rows*min(1, ran/seconds)
+		}
+	}
+	m.seconds += seconds
+	m.rows += b.Rows
+}
+
+// over is what was added over the last window, or all that is known; of the running
+// batch always all, for it may have read its rows at once.
 func (m *meter) over(window time.Duration) (d metered, took time.Duration) {
 	if len(m.kept) == 0 {
 		return metered{}, 0
@@ -60,13 +73,38 @@ func (m *meter) over(window time.Duration) (d metered, took time.Duration) {
 		}
 		from = k
 	}
+	if !m.begun.at.IsZero() && m.begun.at.Before(from.at) {
+		from = m.begun
+	}
 	n := &m.newest
 	return metered{n.at, n.seconds - from.seconds, n.rows - from.rows}, n.at.Sub(from.at)
 }
 
 // spend notes how far batches are.
 func (w *Watch) spend() {
-	w.meter.note(w.now, w.running, max(meterSpan, 3*w.config.TriggerEvery))
+	ran := 0.0
+	if w.running != nil {
+		ran = max(0, w.now.Sub(w.running.Start).Seconds())
+	}
+	w.meter.note(w.now, ran, w.worked(), max(meterSpan, 3*w.config.TriggerEvery))
+}
+
+// worked is how many rows the running batch is done with: what it has read, for the
+// first one. Engines read ahead, so of the others it is at most what batches were done
+// with in the same time.
+func (w *Watch) worked() float64 {
+	if w.running == nil {
+		return 0
+	}
+	rows, seconds := 0.0, 0.0
+	for _, b := range w.recent(provenBatches) {
+		rows, seconds = rows+b.Rows, seconds+b.seconds()
+	}
+	ran := max(0, w.now.Sub(w.running.Start).Seconds())
+	if most := ran * rows / seconds; Known(most) {
+		return min(w.running.ReadRows, most)
+	}
+	return w.running.ReadRows
 }
 
 // paces fills in for which share of the time batches ran and how fast they read.
@@ -81,13 +119,10 @@ func (w *Watch) paces(s *Signals, window time.Duration) {
 	}
 }
 
-// inFlight is how much of what waits the running batch has read, in the watch's unit.
+// inFlight is how much of what waits the running batch is done with, in the watch's unit.
 func (w *Watch) inFlight() float64 {
-	if w.running == nil {
-		return 0
-	}
-	if read := w.running.ReadRows / w.rowsPerUnit(); Known(positive(read)) {
-		return read
+	if worked := w.worked() / w.rowsPerUnit(); Known(positive(worked)) {
+		return worked
 	}
 	return 0
 }

@@ -31,6 +31,8 @@ type Signals struct {
 	// short by 17 %. growthNow is the same over the fast window.
 	Growth    float64
 	growthNow float64
+	// byBatches says that Growth is that of what waited when batches began.
+	byBatches bool
 	// arrivalNow is the arrival rate over the fast window, in rows.
 	arrivalNow float64
 
@@ -82,6 +84,7 @@ func (w *Watch) Signals(now time.Time) Signals {
 	s.ProcessedPerSecond = w.processed(now, window)
 	s.BacklogSeconds, s.BacklogBy = w.lag(now, s.ArrivalPerSecond)
 	s.Growth = w.growth(now, window, s.ArrivalPerSecond)
+	s.byBatches = len(w.begins.within(now, window)) >= leastPoints
 	fast := max(fastWindow, 4*w.gap())
 	s.growthNow = w.growth(now, fast, s.ArrivalPerSecond)
 	s.arrivalNow = perSecond(w.arrived.within(now, fast)) * perUnit
@@ -190,13 +193,16 @@ func (w *Watch) oldest() time.Time {
 	return oldest
 }
 
+// leastPoints is how many points make a trend.
+const leastPoints = 4
+
 // growth is the backlog's trend as a share of what arrives.
 func (w *Watch) growth(now time.Time, window time.Duration, arrival float64) float64 {
 	points := w.begins.within(now, window)
-	if len(points) < 4 {
+	if len(points) < leastPoints {
 		points = w.backlog.within(now, window)
 	}
-	if len(points) < 4 {
+	if len(points) < leastPoints {
 		return unknown()
 	}
 	g := slope(points, w.room[:0])

@@ -15,6 +15,7 @@ type simulation struct {
 	cap     float64 // rows a batch, 0 for none
 	sigma   float64 // of the lognormal noise of a batch's time
 	waiting float64 // rows that came in the time before the run
+	ahead   bool    // a batch reads all its rows at once, before it works
 	slow    float64 // seconds more that the first batch takes, before it reads a row
 	// factor is by how much more rows arrive at a second of the run; nil for none.
 	factor func(second float64) float64
@@ -84,6 +85,7 @@ func (s simulation) play(seed uint64, look func(second float64, a *Assessment)) 
 		for ; tick <= until && tick < simTime; tick++ {
 			if moved != nil && s.mode != progressOnly {
 				w.Move(at(tick), Compute, moved(tick), unknown(), "")
+				w.Step(at(tick), int64(tick))
 			}
 			if s.mode != progressOnly {
 				w.Observe(s.reading(tick, committed, arrived(tick), came, &oldest))
@@ -120,7 +122,7 @@ func (s simulation) play(seed uint64, look func(second float64, a *Assessment)) 
 			reads += s.slow
 		}
 		end := reads + (simFixed+perRow*rows)*noise
-		watch(end, func(second float64) float64 { return rows * max(0, second-reads) / (end - reads) })
+		watch(end, s.reader(rows, reads, end))
 		if s.mode == progressOnly { // it is known when the batch has ended
 			w.Observe(begin)
 			w.Begin(id, at(now))
@@ -135,6 +137,16 @@ func (s simulation) play(seed uint64, look func(second float64, a *Assessment)) 
 		now = end
 	}
 	return changes
+}
+
+// reader says how many of its rows a batch has read that works between two seconds.
+func (s simulation) reader(rows, from, to float64) func(second float64) float64 {
+	return func(second float64) float64 {
+		if s.ahead && second > from {
+			return rows
+		}
+		return rows * max(0, second-from) / (to - from)
+	}
 }
 
 func noPhases() (p Phases) {

@@ -93,8 +93,10 @@ func hold(since *time.Time, holds bool, now time.Time) time.Duration {
 func (m *machine) step(w *Watch, s *Signals, now time.Time) {
 	least := w.leastLag().Seconds()
 	late := s.BacklogSeconds > least
-	// A batch that runs far longer than any of late tells before the next one begins.
-	grows := hold(&m.growing, late && (s.Growth > noticeable || w.overdue(s, now)), now)
+	// During the few batches of a catch-up what waits may grow, fast as they are. One
+	// that runs far longer than any of late tells before the next one begins.
+	growing := s.Growth > noticeable && (s.byBatches || !(s.PacePerSecond >= s.ArrivalRowsPerSecond))
+	grows := hold(&m.growing, late && (growing || w.overdue(s, now)), now)
 	shrinks := hold(&m.shrinking, s.growthNow < -noticeable, now)
 	regrows := hold(&m.regrowing, s.growthNow > noticeable, now)
 	steady := hold(&m.steady, s.Growth >= -noticeable && s.Growth <= noticeable && late, now)

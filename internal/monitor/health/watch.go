@@ -27,7 +27,10 @@ type Config struct {
 	CapName      string        // the option that limits a batch, "" without one
 	// WatermarkDelay is the delay threshold of the plan, which a watermark lags by design.
 	WatermarkDelay time.Duration
-	StateLimit     float64 // bytes that the query's memory may have; 0: not limited
+	// Sink is foreachBatch, foreach or kafka for what may have acted on a batch that
+	// failed; "" for the others, which show a batch in one piece.
+	Sink       string
+	StateLimit float64 // bytes that the query's memory may have; 0: not limited
 }
 
 // Amount is how much of a source is meant; unknown parts are NaN (H1).
@@ -135,6 +138,7 @@ type InFlight struct {
 	TotalRows float64 // unknown until the source has said
 	MovedAt   time.Time
 	WaitsFor  string // what it waits for outside, "" for nothing
+	steps     int64
 }
 
 // A Watch follows one query.
@@ -146,7 +150,7 @@ type Watch struct {
 	unit     unit
 	arrived  series    // in the unit, over the window
 	history  series    // the same over historySpan
-	backlog  series    // in the unit, without what the running batch has read
+	backlog  series    // in the unit, without what the running batch is done with
 	state    series    // its bytes
 	begins   series    // the backlog when batches began: it has no teeth
 	read     float64   // committed, in the unit
@@ -157,6 +161,8 @@ type Watch struct {
 	meter     meter
 	batches   []Batch // the newest, oldest first, those without data left out
 	commitAt  time.Time
+	lastID    int64     // of the batch that was committed then
+	failedIn  *InFlight // the batch that ran when the run failed
 	newest    time.Time
 	markLag   float64   // of the watermark behind the last batch, its delay taken off
 	mark      time.Time // the watermark
@@ -233,9 +239,13 @@ func (w *Watch) window() time.Duration {
 	return max(leastWindow, 6*w.gap())
 }
 
-// gap is the time between the starts of batches of late, the running one included.
+// gap is the time between the starts of batches of late, the running one and, lest the
+// window collapses at its end, the last one included.
 func (w *Watch) gap() time.Duration {
 	gap := w.usualGap()
+	for _, b := range w.recent(1) {
+		gap = max(gap, b.End.Sub(b.Start))
+	}
 	if w.running != nil {
 		gap = max(gap, w.now.Sub(w.running.Start))
 	}
@@ -310,6 +320,8 @@ func measured(a Amount) unit {
 func (w *Watch) Begin(id int64, at time.Time) {
 	w.told(at)
 	w.running = &InFlight{ID: id, Start: at, TotalRows: unknown(), MovedAt: at}
+	w.spend()
+	w.meter.begun = w.meter.newest
 	if waits := w.waits(); Known(waits) {
 		w.begins.add(at, waits)
 	}
@@ -328,13 +340,20 @@ func (w *Watch) Move(at time.Time, p Phase, read, total float64, waitsFor string
 	f.Phase, f.ReadRows, f.TotalRows, f.WaitsFor = p, read, total, waitsFor
 }
 
+// Step says how many steps the running batch has made: one that has read its rows and
+// works on them moves.
+func (w *Watch) Step(at time.Time, steps int64) {
+	if f := w.running; f != nil && f.steps != steps {
+		f.steps, f.MovedAt = steps, at
+	}
+}
+
 // Commit says that the running batch is done. The caller gives b away.
 func (w *Watch) Commit(b Batch) {
 	w.told(b.End)
 	w.running = nil
-	w.commitAt = b.End
-	w.meter.seconds += max(0, b.seconds())
-	w.meter.rows += b.Rows
+	w.commitAt, w.lastID = b.End, b.ID
+	w.meter.settle(&b)
 	w.spend()
 	if Known(b.StateBytes) {
 		w.state.add(b.End, b.StateBytes)
@@ -384,12 +403,13 @@ func (w *Watch) deliver(b *Batch) {
 func (w *Watch) Quiet(at time.Time) {
 	w.told(at)
 	w.running = nil
+	w.meter.begun = metered{}
 }
 
 // End says that the run is over; failure is "" when it was stopped or finished.
 func (w *Watch) End(at time.Time, failure string) {
 	w.told(at)
-	w.running = nil
+	w.failedIn, w.running = w.running, nil
 	w.batches = slices.Clone(w.recent(endedBatches))
 	w.ended, w.failure = Stopped, failure
 	if failure != "" {

@@ -18,6 +18,13 @@ func statesOf(changes []change) (states []State) {
 // A query that is too slow from its first row on: its batches get longer and longer.
 func TestAQueryThatDrownsFromTheStartIsFoundInItsFirstBatches(t *testing.T) {
 	s := simulation{load: 4.5, sigma: 0.02}
+	for _, s.ahead = range []bool{false, true} {
+		drowns(t, s)
+	}
+}
+
+func drowns(t *testing.T, s simulation) {
+	t.Helper()
 	for _, s.mode = range []simMode{withTimes, withoutTimes} {
 		for seed := range uint64(2) {
 			changes := s.play(seed, func(second float64, a *Assessment) {
@@ -30,7 +37,7 @@ func TestAQueryThatDrownsFromTheStartIsFoundInItsFirstBatches(t *testing.T) {
 				if since := a.Since.Sub(at(0)); since > 12*time.Second {
 					t.Fatalf("seed %d: lags since %v after the start", seed, since)
 				}
-				if math.Abs(a.Growth-(1-1/4.5)) > 0.06 || math.Abs(a.Headroom-1/4.5) > 0.05 ||
+				if math.Abs(a.Growth-(1-1/4.5)) > 0.12 || math.Abs(a.Headroom-1/4.5) > 0.05 ||
 					math.Abs(a.Busy-4.5) > 0.8 {
 					t.Fatalf("seed %d: after %v s short by %v, headroom %v, busy %v", seed, second, a.Growth,
 						a.Headroom, a.Busy)
@@ -58,6 +65,8 @@ func TestYoungQueriesThatAreWellRaiseNoAlarm(t *testing.T) {
 		{"a first batch of 50 s", simulation{load: 0.3, sigma: 0.2, slow: 50},
 			[]State{Starting, CatchingUp, Healthy}},
 		{"an hour to catch up in one batch", simulation{load: 0.2, sigma: 0.2, waiting: 3600 * simRate},
+			[]State{Starting, CatchingUp, Healthy}},
+		{"an hour to catch up, read ahead", simulation{load: 0.2, sigma: 0.2, waiting: 3600 * simRate, ahead: true},
 			[]State{Starting, CatchingUp, Healthy}},
 		{"an hour to catch up by a cap", simulation{load: 0.2, sigma: 0.2, waiting: 3600 * simRate, cap: 20_000},
 			[]State{Starting, CatchingUp, Healthy}},

@@ -47,11 +47,14 @@ export function errorBox(q) {
   const e = q.error;
   if (!e) return '';
   const condition = e.condition ? `<code>${esc(e.condition)}</code>` : '';
-  const trace = e.trace ? '<details><summary>Stack trace</summary><pre tabindex="0" aria-label="Stack trace">' +
+  const message = e.message === e.headline ? '' :
+    `<pre tabindex="0" aria-label="The whole message">${esc(e.message.replace(SESSION, ''))}</pre>`;
+  const trace = e.trace && !e.trace.endsWith(e.message) ? '<details><summary>Stack trace</summary><pre tabindex="0" aria-label="Stack trace">' +
     `${esc(e.trace)}</pre></details>` : '';
   return `<section class="error" aria-label="Error"><p>${condition}${ago(e.atMs, q.nowAtMs)}</p>` +
-    `<p class="msg">${esc(e.message)}</p>${trace}</section>`;
+    `<p class="msg">${esc(e.headline)}</p>${message}${trace}</section>`;
 }
+const SESSION = /\[session: [^\]]*\] \[userId: [^\]]*\] ?/g; // whose it is, which is no news here
 
 // ---- figures ----
 const figure = (name, [n, u], text, red) => `<div${red ? ' class="over"' : ''}><dt>${name}</dt>` +
