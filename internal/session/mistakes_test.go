@@ -155,3 +155,17 @@ func TestFunctionsOfSparkAreNotSupportedByName(t *testing.T) {
 		t.Errorf("nofunc: %v", e)
 	}
 }
+
+// What an overflow becomes is each call's own affair: a session without ANSI must
+// not switch it off for the others.
+func TestOverflowOfSumsIsOfEachSession(t *testing.T) {
+	e := openEngine(t, vfs.NewMemory())
+	const text = "SELECT sum(x) FROM VALUES (9223372036854775807L), (1L) AS t(x)"
+	loose := e.NewSession("u", "loose")
+	if got := must(t, loose, "SET spark.sql.ansi.enabled = false", text); got[0] != "[-9223372036854775808]" {
+		t.Errorf("without ANSI: %s", got)
+	}
+	if e := mistake(t, e.NewSession("u", "strict"), text); e.Condition != "ARITHMETIC_OVERFLOW" {
+		t.Errorf("with ANSI: %v", e)
+	}
+}
