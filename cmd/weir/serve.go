@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // serverFlags are the flags that every command with a server has.
@@ -26,11 +29,13 @@ type serverFlags struct {
 	insecure                 bool
 	logLevel                 slog.Level
 
-	user    userPython // of weir run
-	console io.Writer  // where console sinks print; nil: standard output
+	set     *pflag.FlagSet // they are all in it; nil for a server that has none
+	user    userPython     // of weir run
+	console io.Writer      // where console sinks print; nil: standard output
 }
 
 func (f *serverFlags) add(set *pflag.FlagSet) {
+	f.set = set
 	set.StringVar(&f.dir, "dir", "weir-data", "keep catalogs, tables and volumes in `DIR`")
 	set.StringVar(&f.root, "root", "",
 		"confine every path of every program to `DIR`; Python functions open what they like (see --python)")
@@ -49,6 +54,23 @@ func (f *serverFlags) add(set *pflag.FlagSet) {
 		"listen beyond this machine without token and TLS, as inside a container")
 	set.TextVar(&f.logLevel, "log-level", slog.LevelInfo,
 		"least `LEVEL` that is logged: debug, info, warn or error")
+}
+
+// check refuses values that would quietly mean another thing: an unset variable of a
+// shell as a directory means the current one, or no confinement at all.
+func (f *serverFlags) check() (err error) {
+	if f.grace < 0 {
+		return fmt.Errorf("--grace %s: a time is not negative", f.grace)
+	}
+	if f.set == nil {
+		return nil
+	}
+	f.set.Visit(func(given *pflag.Flag) {
+		if given.Value.Type() == "string" && given.Value.String() == "" && err == nil {
+			err = fmt.Errorf("--%s is empty; leave it out for the default, %q", given.Name, given.DefValue)
+		}
+	})
+	return err
 }
 
 // absolute makes the directories independent of where the process goes.
@@ -83,6 +105,11 @@ func serveCommand() *cobra.Command {
 // serve serves until SIGINT or SIGTERM; a second signal ends at once.
 func serve(f serverFlags, grpc string) error {
 	s, err := startServer(f, grpc)
+	var locked *vfs.LockedError
+	if errors.As(err, &locked) && locked.PID != 0 {
+		return fmt.Errorf("%w; weir run uses that server, kill -INT %d ends it, --dir names another directory",
+			err, locked.PID)
+	}
 	if err != nil {
 		return err
 	}

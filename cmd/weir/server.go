@@ -65,7 +65,7 @@ type addresses struct {
 
 // startServer opens the data directory and both ports.
 func startServer(f serverFlags, grpcAddress string) (*server, error) {
-	if err := f.absolute(); err != nil {
+	if err := errors.Join(f.check(), f.absolute()); err != nil {
 		return nil, err
 	}
 	s := &server{
@@ -93,17 +93,16 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.listen(access, grpcAddress, f.http); err != nil {
-		return nil, err
-	}
+	// Before the ports: who holds the directory mostly holds them too, and is what to say.
 	s.engine, err = session.Open(session.Options{
 		Dir: f.dir, Root: f.root, Confs: confs, Log: s.log, Crash: crash, Console: console,
 		Memory: s.memory, Python: s.python,
 	})
 	if err != nil {
-		s.grpc.Close()
-		s.http.Close()
 		return nil, err
+	}
+	if err := s.listen(access, grpcAddress, f.http); err != nil {
+		return nil, errors.Join(err, s.engine.Close(context.Background()))
 	}
 	if err := s.startWatching(access, confs); err != nil {
 		s.grpc.Close()
@@ -196,8 +195,8 @@ func listenError(what, flag, address string, err error) error {
 type takenError struct{ what, flag, address string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("the address %s for %s is taken; %s chooses another, port 0 a free one",
-		e.address, e.what, e.flag)
+	return fmt.Sprintf("the address %s for %s is taken by another program; %s chooses another, port 0 a "+
+		"free one, and clients then connect to that", e.address, e.what, e.flag)
 }
 
 func (s *server) servePages(f *serverFlags, a *access) {
@@ -251,7 +250,9 @@ func (s *server) writeAddresses() error {
 // stop lets running batches finish until ctx ends, then ends everything.
 func (s *server) stop(ctx context.Context) error {
 	os.Remove(filepath.Join(s.dir, addressFile))
-	err := s.connect.Close(ctx)
+	// Before the sessions: ending one interrupts its queries.
+	err := s.engine.Drain(ctx, "the server was stopped")
+	err = errors.Join(err, s.connect.Close(ctx))
 	s.serving.Stop(ctx)
 	err = errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
 	s.reporters.Close()

@@ -318,6 +318,16 @@ func (e *Engine) Number(key string) int64 {
 // Dir is the data directory, an absolute path.
 func (e *Engine) Dir() string { return e.dir }
 
+// Drain refuses further queries and ends all: running batches finish while ctx lasts
+// and are interrupted then. Sessions still work, since functions of a foreachBatch
+// come back to them; why is what the pages say of the queries.
+func (e *Engine) Drain(ctx context.Context, why string) error {
+	for _, q := range e.streams.Active() {
+		q.Record().Because(why)
+	}
+	return e.streams.StopAll(ctx)
+}
+
 // Close stops every query, giving running batches until ctx ends, ends the
 // sessions' buses and releases the lock.
 func (e *Engine) Close(ctx context.Context) error {

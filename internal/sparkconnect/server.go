@@ -111,6 +111,9 @@ func New(engine *session.Engine, o Options) *Server {
 // Register puts the service on a gRPC server.
 func (s *Server) Register(g *grpc.Server) { pb.RegisterSparkConnectServiceServer(g, s) }
 
+// cancelledWait is how long operations may take to notice that they are cancelled.
+const cancelledWait = 2 * time.Second
+
 // Close ends every session and waits for their operations. ctx bounds how long
 // queries may take to stop.
 func (s *Server) Close(ctx context.Context) error {
@@ -128,8 +131,8 @@ func (s *Server) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-	case <-ctx.Done():
-		errs = append(errs, fmt.Errorf("operations still run: %w", ctx.Err()))
+	case <-time.After(cancelledWait):
+		errs = append(errs, errors.New("operations still run, although they were cancelled"))
 	}
 	return errors.Join(errs...)
 }
