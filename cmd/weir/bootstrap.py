@@ -3,6 +3,7 @@ import os
 import runpy
 import sys
 import threading
+import traceback
 
 # PySpark takes a __main__ without a file for a doctest run and imports its test
 # suite, which pyspark-client does not have.
@@ -52,6 +53,31 @@ def let_listeners_go():
         session.streams.removeListener(listener)
 
 
+def say_what_runs_on():
+    """Queries outlive a program whose server does."""
+    session = SparkSession.getActiveSession()
+    if os.environ.get("WEIR_SERVER_STAYS") and session is not None and not session.is_stopped:
+        for query in session.streams.active:
+            name = query.name or query.id
+            print(f"weir: the query {name} runs on in the server; spark.stop() ends it", file=sys.stderr)
+
+
+def own_frames(trace):
+    """A traceback from the program's own first frame on."""
+    not_own = ("<string>", "<frozen runpy>", runpy.__file__)
+    while trace and trace.tb_next and trace.tb_frame.f_code.co_filename in not_own:
+        trace = trace.tb_next
+    return trace
+
+
+def tell(kind, error, trace):
+    if issubclass(kind, KeyboardInterrupt):
+        print("weir: interrupted", file=sys.stderr)
+    else:
+        traceback.print_exception(kind, error, own_frames(trace))
+
+
+sys.excepthook = tell
 try:
     ignore_master(SparkSession.builder)
     program, sys.argv = sys.argv[1], sys.argv[1:]
@@ -59,5 +85,6 @@ try:
     names = {"spark": SparkSession.builder.getOrCreate(), "display": display}
     runpy.run_path(program, init_globals=names, run_name="__main__")
     let_listeners_go()
+    say_what_runs_on()
 finally:
     sys.stdout.flush()

@@ -29,7 +29,12 @@ func fleetCommand() *cobra.Command {
 		Short: "Watch Apache Spark applications by the event logs in directories",
 		Long: "Reads the event logs that Apache Spark applications wrote and write into the directories\n" +
 			"(spark.eventLog.dir), finished or running, and shows their streaming queries as weir's own.",
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, dirs []string) error {
+			if len(dirs) == 0 {
+				return errors.New("name the directories that hold event logs (spark.eventLog.dir)")
+			}
+			return nil
+		},
 		RunE: func(_ *cobra.Command, dirs []string) error { return watchFleet(f, rules, dirs) },
 	}
 	c.Flags().StringVar(&f.http, "http", "",

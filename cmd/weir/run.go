@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -70,6 +71,9 @@ func programArgs(_ *cobra.Command, args []string) error {
 		return errors.New("name the Python file to run")
 	}
 	info, err := os.Stat(args[0])
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no file %s", args[0])
+	}
 	if err != nil {
 		return err
 	}
@@ -134,7 +138,27 @@ func (p *program) runOnRemote(python string) error {
 		return fmt.Errorf("%s cannot take effect: with --remote the program runs on %s",
 			strings.Join(p.given, ", "), p.remote)
 	}
+	if err := answers(p.remote); err != nil {
+		return err
+	}
 	return p.execute(python, p.remote)
+}
+
+// remotePort is that of an address without one.
+const remotePort = "15002"
+
+// answers makes sure that something listens at an address: PySpark itself tries again
+// for minutes and says nothing.
+func answers(remote string) error {
+	address, _, _ := strings.Cut(strings.TrimPrefix(remote, "sc://"), "/")
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		address = net.JoinHostPort(strings.Trim(address, "[]"), remotePort)
+	}
+	conn, err := net.DialTimeout("tcp", address, 10*time.Second)
+	if err != nil {
+		return fmt.Errorf("--remote %s: nothing answers there (%w)", remote, err)
+	}
+	return conn.Close()
 }
 
 // runOnLiveServer runs the program on the server that holds the data directory.
@@ -153,8 +177,11 @@ func (p *program) runOnLiveServer(python string, locked *vfs.LockedError) error 
 	}
 	fmt.Fprintf(os.Stderr, "weir: using the server that holds %s (pid %d), pages at http://%s\n",
 		p.dir, a.PID, a.HTTP)
-	return p.execute(python, "sc://"+localhost(a.GRPC))
+	return p.execute(python, "sc://"+localhost(a.GRPC), staysVariable+"=1")
 }
+
+// staysVariable tells the program's Python that the server outlives it.
+const staysVariable = "WEIR_SERVER_STAYS"
 
 // localhost is a loopback address with the name that clients allow a token on.
 func localhost(address string) string {
@@ -171,7 +198,7 @@ func findPython() (string, error) {
 	if name := os.Getenv("PYSPARK_PYTHON"); name != "" {
 		path, err := exec.LookPath(name)
 		if err != nil {
-			return "", fmt.Errorf("PYSPARK_PYTHON names no program: %w", err)
+			return "", fmt.Errorf("PYSPARK_PYTHON is %s, which is no program that can be run", name)
 		}
 		return path, nil
 	}
@@ -196,10 +223,11 @@ func programPython(python, program string) (userPython, error) {
 }
 
 // execute runs the program and hands its exit code on.
-func (p *program) execute(python, remote string) error {
+func (p *program) execute(python, remote string, env ...string) error {
 	cmd := exec.Command(python, append([]string{"-c", bootstrap}, p.line...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "SPARK_REMOTE="+remote, "SPARK_CONNECT_MODE_ENABLED=1")
+	cmd.Env = append(cmd.Env, env...)
 	cmd.WaitDelay = time.Second
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

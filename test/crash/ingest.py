@@ -15,8 +15,8 @@ import time
 import deltalake
 import duckdb
 import pyarrow.parquet
-from pyspark.errors.exceptions.connect import SparkConnectGrpcException
-from pyspark.sql import SparkSession
+from pyspark.sql.connect.client import DefaultChannelBuilder
+from pyspark.sql.connect.session import SparkSession
 
 import matrix
 import sinklog
@@ -27,18 +27,13 @@ queries = {}  # number of a start command -> its query
 
 def connect(remote):
     """A session on a server that is up. Its port may have been that of a server that is
-    gone, which gRPC holds against it for a while; later on a dead server stays dead."""
-    for _ in range(100):
-        try:
-            spark = SparkSession.builder.remote(remote).create()
-            spark.client.set_retry_policies([])
-            spark.conf.set("spark.sql.session.timeZone", "UTC")
-            return spark
-        except SparkConnectGrpcException as e:
-            if "Connection refused" not in str(e):
-                raise
-            time.sleep(0.1)
-    raise TimeoutError(f"{remote} does not answer")
+    gone, which gRPC would hold against it for minutes if connections were shared; later
+    on a dead server stays dead."""
+    builder = DefaultChannelBuilder(remote, [("grpc.use_local_subchannel_pool", 1)])
+    spark = SparkSession.builder.channelBuilder(builder).create()
+    spark.client.set_retry_policies([])
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    return spark
 
 
 def start(id, remote, kind, rate=0, inputs="", out="", checkpoint="", die=""):
