@@ -124,7 +124,6 @@ func (s *server) startWatching(a *access, confs map[string]string) (err error) {
 	env := alertsIn(s.dir, s.engine.Monitor(), s.log)
 	env.Link = pagesAt(a, s.httpAddress())
 	if s.alerts, err = alert.Start(env); err != nil {
-		s.alerts.Close()
 		s.reporters.Close()
 	}
 	return err
@@ -254,6 +253,8 @@ func (s *server) stop(ctx context.Context) error {
 	err := s.engine.Drain(ctx, "the server was stopped")
 	err = errors.Join(err, s.connect.Close(ctx))
 	s.serving.Stop(ctx)
+	// Before the queries end: what fires goes on firing when they are started again.
+	s.alerts.Close()
 	err = errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
 	s.reporters.Close()
 	s.python.Close()

@@ -27,6 +27,8 @@ type Backlog struct {
 	ReadRows, ReadBytes, ReadFiles float64
 	// Oldest is when the first row that waits came to the source; zero if none waits.
 	Oldest time.Time
+	// UntilLoss is in how many seconds the source deletes the first row that waits.
+	UntilLoss float64
 	// Restarted says that the source began anew since it was last asked.
 	Restarted  bool
 	Partitions []PartitionBacklog
@@ -41,7 +43,9 @@ type PartitionBacklog struct {
 // unmeasured is a backlog of which nothing is known.
 func unmeasured() Backlog {
 	nan := math.NaN()
-	return Backlog{Rows: nan, Bytes: nan, Files: nan, ReadRows: nan, ReadBytes: nan, ReadFiles: nan}
+	return Backlog{
+		Rows: nan, Bytes: nan, Files: nan, ReadRows: nan, ReadBytes: nan, ReadFiles: nan, UntilLoss: nan,
+	}
 }
 
 // rateGauge counts what its clock has made and no batch has read.

@@ -12,10 +12,13 @@ type kafkaGauge struct {
 	source *kafkaSource
 	first  kafka.Offsets // as of the first answer: what was read is counted from there
 	last   kafka.Offsets
+	kept   retention
 }
 
 // Gauge asks over the source's connections.
-func (k *kafkaSource) Gauge() Gauge { return &kafkaGauge{source: k, first: kafka.Offsets{}} }
+func (k *kafkaSource) Gauge() Gauge {
+	return &kafkaGauge{source: k, first: kafka.Offsets{}, kept: newRetention()}
+}
 
 func (g *kafkaGauge) Backlog(ctx context.Context, committed Offset) (Backlog, error) {
 	b := unmeasured()
@@ -32,6 +35,14 @@ func (g *kafkaGauge) Backlog(ctx context.Context, committed Offset) (Backlog, er
 	if err != nil {
 		return b, kafkaFailed(err)
 	}
+	if now := g.source.env.Now(); g.kept.due(now) {
+		begins, err := g.source.cluster.Peek(ctx, partitions, kafka.Earliest)
+		if err != nil {
+			return b, kafkaFailed(err)
+		}
+		g.kept.note(now, begins, at, ends)
+	}
+	b.UntilLoss = g.kept.until
 	b.Rows, b.ReadRows = 0, 0
 	for _, p := range partitions {
 		from, end := at[p], ends[p]

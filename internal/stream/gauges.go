@@ -139,7 +139,7 @@ func (g *gauge) read(ctx context.Context) (health.Source, error) {
 	}
 	s.Read.Bytes, s.Read.Files = b.ReadBytes, b.ReadFiles
 	s.Unread = health.Amount{Rows: b.Rows, Bytes: b.Bytes, Files: b.Files}
-	s.Oldest, s.Restarted = b.Oldest, b.Restarted
+	s.Oldest, s.Restarted, s.UntilLoss = b.Oldest, b.Restarted, b.UntilLoss
 	for _, p := range b.Partitions {
 		s.Partitions = append(s.Partitions, health.Partition{
 			Name: p.Name, Committed: float64(p.Committed), Latest: float64(p.Latest),

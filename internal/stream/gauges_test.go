@@ -32,7 +32,7 @@ func (s gaugedSource) Backlog(ctx context.Context, committed connector.Offset) (
 	}
 	return connector.Backlog{
 		Rows: float64(s.tape.len() - at(committed)), ReadRows: float64(at(committed)),
-		Bytes: math.NaN(), Files: math.NaN(), ReadBytes: math.NaN(), ReadFiles: math.NaN(),
+		Bytes: math.NaN(), Files: math.NaN(), ReadBytes: math.NaN(), ReadFiles: math.NaN(), UntilLoss: math.NaN(),
 	}, nil
 }
 

@@ -197,6 +197,10 @@ func (w *Watch) explainLag(a *Assessment, now time.Time) {
 	if a.Reason == "" {
 		a.Reason = late + " behind"
 	}
+	if Known(a.UntilLoss) {
+		a.Why = append(a.Why, "The source deletes the first unread rows in about "+Span(a.UntilLoss)+
+			" if nothing changes.")
+	}
 }
 
 // onset is about when the trouble began: before it could be said.
