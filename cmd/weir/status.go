@@ -10,13 +10,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/weir-dev/weir/internal/monitor/health"
 )
@@ -48,7 +51,7 @@ func statusCommand() *cobra.Command {
 				_, err = fmt.Fprintln(c.OutOrStdout(), string(body))
 				return err
 			}
-			return printFleet(c.OutOrStdout(), body)
+			return printFleet(c.OutOrStdout(), body, widthOf(c.OutOrStdout()))
 		},
 	}
 	a.add(c)
@@ -88,7 +91,7 @@ func (a *asked) top(ctx context.Context, out io.Writer) error {
 		if _, err := io.WriteString(out, "\x1b[H\x1b[J"); err != nil {
 			return err
 		}
-		if err := printFleet(out, body); err != nil {
+		if err := printFleet(out, body, widthOf(out)); err != nil {
 			return err
 		}
 		select {
@@ -165,13 +168,24 @@ type fleetText struct {
 	} `json:"queries"`
 }
 
+// statusColumns are the columns of the table; WHY, the last, is made as short as the
+// terminal asks for.
 var statusColumns = []string{
-	"STATE", "FOR", "QUERY", "APPLICATION", "FRESHNESS P95", "BACKLOG", "ROWS", "ARRIVING/S", "PROCESSED/S",
-	"BUSY", "LAST BATCH", "WHY",
+	"STATE", "FOR", "QUERY", "APPLICATION", "FRESHNESS P95", "BACKLOG", "UNREAD ROWS", "ARRIVING/S",
+	"PROCESSED/S", "BUSY", "LAST BATCH AGO", "WHY",
 }
 
-// printFleet prints a table, those that need a person first.
-func printFleet(out io.Writer, body []byte) error {
+// spared are the columns that a narrow terminal does without, the first first.
+var spared = []string{
+	"APPLICATION", "FRESHNESS P95", "LAST BATCH AGO", "BUSY", "UNREAD ROWS", "PROCESSED/S", "ARRIVING/S", "FOR",
+}
+
+// leastWhy is how many characters of WHY a terminal should have room for.
+const leastWhy = 40
+
+// printFleet prints a table, those that need a person first, in lines of at most width
+// characters; 0 is no limit.
+func printFleet(out io.Writer, body []byte, width int) error {
 	var f fleetText
 	if err := json.Unmarshal(body, &f); err != nil {
 		return fmt.Errorf("the answer is no fleet: %w", err)
@@ -180,8 +194,7 @@ func printFleet(out io.Writer, body []byte) error {
 		_, err := fmt.Fprintln(out, "No query has been started yet.")
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(statusColumns, "\t"))
+	rows := [][]string{slices.Clone(statusColumns)}
 	for _, q := range f.Queries {
 		cells := []string{
 			q.State, since(f.NowAtMs, q.SinceAtMs), q.Name, q.Application, span(q.FreshnessP95Ms), span(q.BacklogMs),
@@ -191,9 +204,70 @@ func printFleet(out io.Writer, body []byte) error {
 		for i := range cells {
 			cells[i] = oneLine(cells[i])
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		rows = append(rows, cells)
 	}
-	return w.Flush()
+	return printTable(out, fit(rows, width), width)
+}
+
+// fit leaves out columns until WHY has room.
+func fit(rows [][]string, width int) [][]string {
+	for _, name := range spared {
+		before := 0
+		for i := range len(rows[0]) - 1 {
+			before += widest(rows, i) + 2
+		}
+		if width == 0 || before+min(leastWhy, widest(rows, len(rows[0])-1)) <= width {
+			break
+		}
+		i := slices.Index(rows[0], name)
+		for k := range rows {
+			rows[k] = slices.Delete(rows[k], i, i+1)
+		}
+	}
+	return rows
+}
+
+// widest is how many characters a column has.
+func widest(rows [][]string, column int) int {
+	most := 0
+	for _, row := range rows {
+		most = max(most, utf8.RuneCountInString(row[column]))
+	}
+	return most
+}
+
+func printTable(out io.Writer, rows [][]string, width int) error {
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(table.String()) {
+		line = strings.TrimRight(line, " \n")
+		if runes := []rune(line); width > 0 && len(runes) > width {
+			line = string(runes[:width-1]) + "…"
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// widthOf is how many characters a line of a terminal has, 0 for what is none.
+func widthOf(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
 }
 
 // oneLine keeps texts of users from moving the cursor or breaking the table.

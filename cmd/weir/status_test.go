@@ -21,7 +21,7 @@ const fleetBody = `{"nowAtMs":1700000100000,"queries":[
 
 func TestStatusPrintsOneLineForAQuery(t *testing.T) {
 	var out bytes.Buffer
-	if err := printFleet(&out, []byte(fleetBody)); err != nil {
+	if err := printFleet(&out, []byte(fleetBody), 0); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -38,7 +38,7 @@ func TestStatusPrintsOneLineForAQuery(t *testing.T) {
 	if strings.Contains(lines[2], " 0") || !strings.Contains(lines[2], "–") {
 		t.Errorf("what is not known is shown as %s", lines[2])
 	}
-	if err := printFleet(&out, []byte("<html>")); err == nil {
+	if err := printFleet(&out, []byte("<html>"), 0); err == nil {
 		t.Error("a page was taken for a fleet")
 	}
 }
@@ -69,5 +69,39 @@ func TestStatusAsksTheServerOfADirectory(t *testing.T) {
 	cancel()
 	if err := a.top(ctx, &bytes.Buffer{}); err != nil {
 		t.Errorf("an interrupt of top: %v", err)
+	}
+}
+
+// A line is never longer than the terminal, and WHY is what the table is read for.
+func TestStatusFitsTheTerminal(t *testing.T) {
+	body := strings.Replace(fleetBody, "Read cap is the limit", strings.Repeat("Read cap is the limit, ", 20), 1)
+	for width, heads := range map[int][]string{
+		0:   {"STATE", "APPLICATION", "UNREAD ROWS", "LAST BATCH AGO", "WHY"},
+		300: {"STATE", "APPLICATION", "UNREAD ROWS", "LAST BATCH AGO", "WHY"},
+		120: {"STATE", "FOR", "QUERY", "BACKLOG", "WHY"},
+		80:  {"STATE", "QUERY", "BACKLOG", "WHY"},
+		20:  {"STATE", "QUERY"},
+	} {
+		var out bytes.Buffer
+		if err := printFleet(&out, []byte(body), width); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		for _, head := range heads {
+			if !strings.Contains(lines[0], head) {
+				t.Errorf("%d characters: no %s in %s", width, head, lines[0])
+			}
+		}
+		for _, line := range lines {
+			if n := len([]rune(line)); width > 0 && n > width {
+				t.Errorf("%d characters: a line of %d: %s", width, n, line)
+			}
+		}
+		if width >= 80 && !strings.Contains(lines[1], "Read cap is the limit, ") {
+			t.Errorf("%d characters: WHY is cut to nothing: %s", width, lines[1])
+		}
+		if cut := strings.HasSuffix(lines[1], "…"); cut != (width > 0) {
+			t.Errorf("%d characters: cut is %v: %s", width, cut, lines[1])
+		}
 	}
 }

@@ -56,6 +56,10 @@ type Run struct {
 	// Health is what judging the query needs to know of its program.
 	Health health.Config
 
+	// Displaced is the query of another name that was stopped because this run uses its
+	// checkpoint; "" for none.
+	Displaced string
+
 	// Output takes what the run's Python functions print; nil when it has none.
 	Output *Output
 

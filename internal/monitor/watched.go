@@ -118,6 +118,8 @@ type watched struct {
 	batch  *health.Batch // committed since the last assessment
 	failed time.Time     // when the run before this one failed, zero if it did not
 	fresh  bool          // no batch was committed yet
+	// displaced is the query whose checkpoint this one took over.
+	displaced string
 }
 
 // follow begins to watch a run; before is the newest earlier run of the same query.
@@ -135,7 +137,12 @@ func (q *Query) follow(before *Query) {
 			w.failed = before.Snapshot().EndedAt
 		}
 	}
-	w.past.mark(health.Mark{At: q.run.StartedAt, Kind: "started", Text: "Started"})
+	text := "Started"
+	if q.run.Displaced != "" {
+		w.displaced = q.run.Displaced
+		text = "Started with the checkpoint of " + q.run.Displaced + ", which was stopped for it"
+	}
+	w.past.mark(health.Mark{At: q.run.StartedAt, Kind: "started", Text: text})
 }
 
 // Flight is told of the batch that runs.
@@ -211,6 +218,11 @@ func (w *watched) assess(now time.Time) {
 		w.last.State, w.last.Score = health.Restarting, 30
 		w.last.Sentence = "Restarted after a failure; no batch is committed yet."
 	}
+	if w.displaced != "" && w.last.State == health.Failed {
+		w.last.Sentence = "Failed after it took over the checkpoint of " + w.displaced + "."
+		w.last.Todo = append(w.last.Todo, "Give this query a checkpoint of its own, and start "+w.displaced+
+			" again: that one did not fail, it was stopped.")
+	}
 	w.past.mu.Lock()
 	w.past.track.Note(&w.last, w.batch)
 	w.past.mu.Unlock()
@@ -234,6 +246,7 @@ func word(s health.State) string {
 
 // finish notes the end of the run.
 func (q *Query) finish(at time.Time, f *Failure) {
+	why := q.Snapshot().EndReason
 	w := &q.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -249,7 +262,11 @@ func (q *Query) finish(at time.Time, f *Failure) {
 	w.moved(at)
 	w.watch.End(at, text)
 	w.assess(at)
-	w.past.mark(health.Mark{At: at, Kind: kind, Text: word(w.last.State)})
+	said := word(w.last.State)
+	if why != "" {
+		said += ": " + why
+	}
+	w.past.mark(health.Mark{At: at, Kind: kind, Text: said})
 }
 
 // Health is the newest assessment.

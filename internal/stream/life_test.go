@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -153,6 +154,40 @@ func TestTheLaterRunStopsTheEarlier(t *testing.T) {
 		}
 		if active := r.manager.Active(); len(active) != 1 || active[0] != second {
 			t.Errorf("active: %v", active)
+		}
+		stop(t, second)
+	})
+}
+
+// A program that uses the checkpoint of another stops that one, which did not fail.
+func TestAQueryWhoseCheckpointIsTakenOverSaysByWhom(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.name = "orders"
+		r.tapes["a"].put(1)
+		first := r.mustStart(t)
+		if err := first.ProcessAllAvailable(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.name = "copy of orders"
+		second := r.mustStart(t)
+		if why := first.Record().Snapshot().EndReason; why != "its checkpoint was taken over by copy of orders" {
+			t.Errorf("the first was stopped because %q", why)
+		}
+		second.Record().Terminate(time.Now(), &monitor.Failure{Message: "boom"})
+		a := second.Record().Health()
+		if a.Sentence != "Failed after it took over the checkpoint of orders." || len(a.Todo) == 0 {
+			t.Errorf("the second: %s, %q", a.Sentence, a.Todo)
+		}
+		var marks []string
+		for _, m := range second.Record().Marks() {
+			if m.Kind != "state" {
+				marks = append(marks, m.Text)
+			}
+		}
+		want := []string{"Started", "Stopped: its checkpoint was taken over by copy of orders",
+			"Started with the checkpoint of orders, which was stopped for it", "Failed"}
+		if !slices.Equal(marks, want) {
+			t.Errorf("marks %q, want %q", marks, want)
 		}
 		stop(t, second)
 	})

@@ -170,10 +170,29 @@ func (m *Manager) enter(ctx context.Context, q *Query) error {
 				"spark.sql.streaming.stopActiveRunOnRestart to true", q.id)
 		}
 		q.log.Info("stopping the active run of this query for a new one", "stopped", old.runID)
+		q.displace(old)
 		if err := old.Stop(ctx); err != nil {
 			return err
 		}
 	}
+}
+
+// displace says of the run that is stopped for q why it is.
+func (q *Query) displace(old *Query) {
+	if q.config.Name == old.config.Name {
+		old.record.Because("it was started again")
+		return
+	}
+	old.record.Because("its checkpoint was taken over by " + q.called())
+	q.displaced = old.called()
+}
+
+// called is what people call a query.
+func (q *Query) called() string {
+	if q.config.Name != "" {
+		return q.config.Name
+	}
+	return "a query without a name"
 }
 
 func (m *Manager) tryEnter(q *Query) (old *Query, err error) {

@@ -30,6 +30,8 @@ type Query struct {
 	log       *slog.Logger
 	gauges    gauges
 
+	displaced string // the query of another name that was stopped for this one
+
 	interrupt context.CancelFunc
 	done      chan struct{} // closed when the goroutine is gone
 	wake      chan struct{} // holds a token when the loop should look up
@@ -81,7 +83,7 @@ func (q *Query) begin() {
 		JobTags: q.config.JobTags, StartedAt: time.Now(), Hold: q.config.Hold,
 		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
 		Application: q.config.Env.Conf("spark.app.name"), Metrics: q.settings.metrics,
-		Output: q.config.Output,
+		Output: q.config.Output, Displaced: q.displaced,
 	}, bus)
 	q.recorded.Store(true)
 }

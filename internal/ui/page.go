@@ -25,6 +25,7 @@ type page struct {
 	charts bool
 	csrf   string // of somebody who may log out, "" for others
 	now    instant
+	begun  instant // the server
 	// Which pages about the server there are.
 	environment, resources, alerts bool
 }
@@ -86,6 +87,7 @@ func lacking(rows []*fleetRow) string {
 
 func (s *server) newPage(r *http.Request, name, title string) *page {
 	p := &page{name: name, title: title + " · weir", remote: s.options.Remote, now: instant(s.options.Now()),
+		begun:       instant(s.begun),
 		environment: s.options.Environment != nil, resources: s.options.Resources != nil,
 		alerts: s.options.Alerts != nil}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {

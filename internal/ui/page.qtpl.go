@@ -157,7 +157,7 @@ func streamfleetPage(qw422016 *qt422016.Writer, p *page, f *fleet, one *queryPag
 `)
 	if len(f.Queries) == 0 {
 		qw422016.N().S(`<div class="sheet" id="rowhost">`)
-		streamemptyFleet(qw422016, p.remote)
+		streamemptyFleet(qw422016, p)
 		qw422016.N().S(`</div>`)
 	} else {
 		qw422016.N().S(`<div class="tools" id="tools"`)
@@ -292,34 +292,46 @@ func chip(s health.State, n int) string {
 	return qs422016
 }
 
-func streamemptyFleet(qw422016 *qt422016.Writer, remote string) {
-	if remote == "" {
+func streamemptyFleet(qw422016 *qt422016.Writer, p *page) {
+	if p.remote == "" {
 		qw422016.N().S(`<div class="empty"><h2>No streaming query yet</h2><p>No event log in the watched directories tells of one. Applications that write theirs there, with spark.eventLog.enabled=true, appear here within seconds.</p></div>`)
 	} else {
-		qw422016.N().S(`<div class="empty"><h2>Start a first query</h2><p>Run an existing PySpark program; it needs no changes:</p><pre tabindex="0">weir run app.py</pre><p>or connect to this server from Python:</p><pre tabindex="0">spark = SparkSession.builder.remote("`)
-		qw422016.E().S(remote)
+		qw422016.N().S(`<div class="empty"><h2>Start a first query</h2><p>Run an existing PySpark program; it needs no changes:</p><pre tabindex="0">weir run app.py</pre><p>or run this with Python, PySpark being installed:</p><pre tabindex="0">from pyspark.sql import SparkSession`)
+		qw422016.N().S(`
+`)
+		qw422016.N().S(`
+`)
+		qw422016.N().S(`spark = SparkSession.builder.remote("`)
+		qw422016.E().S(p.remote)
 		qw422016.N().S(`").getOrCreate()`)
 		qw422016.N().S(`
 `)
-		qw422016.N().S(`(spark.readStream.format("rate").option("rowsPerSecond", 5).load()`)
+		qw422016.N().S(`query = (spark.readStream.format("rate").option("rowsPerSecond", 5).load()`)
 		qw422016.N().S(`
 `)
 		qw422016.N().S(` `)
 		qw422016.N().S(` `)
 		qw422016.N().S(` `)
-		qw422016.N().S(`.writeStream.queryName("first").toTable("first"))</pre><p>To watch Spark applications by the event logs that they write:</p><pre tabindex="0">weir fleet /path/to/spark-events</pre></div>`)
+		qw422016.N().S(` `)
+		qw422016.N().S(`.writeStream.queryName("first").format("console").start())`)
+		qw422016.N().S(`
+`)
+		qw422016.N().S(`query.awaitTermination()</pre><p>To watch Spark applications by the event logs that they write:</p><pre tabindex="0">weir fleet /path/to/spark-events</pre><p>This server runs since`)
+		qw422016.N().S(` `)
+		streamtimeTag(qw422016, p.begun, p.begun.text("2006-01-02 15:04 UTC"))
+		qw422016.N().S(`. It does not remember what ran before that: a query that was started again is seen again.</p></div>`)
 	}
 }
 
-func writeemptyFleet(qq422016 qtio422016.Writer, remote string) {
+func writeemptyFleet(qq422016 qtio422016.Writer, p *page) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamemptyFleet(qw422016, remote)
+	streamemptyFleet(qw422016, p)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func emptyFleet(remote string) string {
+func emptyFleet(p *page) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writeemptyFleet(qb422016, remote)
+	writeemptyFleet(qb422016, p)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -364,6 +376,30 @@ func writemissingPage(qq422016 qtio422016.Writer, p *page, id string) {
 func missingPage(p *page, id string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writemissingPage(qb422016, p, id)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamnoPage(qw422016 *qt422016.Writer, p *page, path string) {
+	streampageHead(qw422016, p)
+	qw422016.N().S(`<div class="empty"><h1>No such page</h1><p>There is nothing at`)
+	qw422016.N().S(` `)
+	qw422016.N().S(`<b>`)
+	qw422016.E().S(path)
+	qw422016.N().S(`</b>.</p><p><a href="/">The queries of this server</a></p></div>`)
+	streampageFoot(qw422016, p)
+}
+
+func writenoPage(qq422016 qtio422016.Writer, p *page, path string) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamnoPage(qw422016, p, path)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func noPage(p *page, path string) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writenoPage(qb422016, p, path)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

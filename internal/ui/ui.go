@@ -51,12 +51,13 @@ type server struct {
 	streams  atomic.Int64 // how many are open
 	load     load
 	csrf     string
+	begun    time.Time
 	logins   logins
 }
 
 // New is the handler of the HTTP port.
 func New(registry *monitor.Registry, o Options) http.Handler {
-	s := &server{registry: registry, options: o, csrf: newCSRF()}
+	s := &server{registry: registry, options: o, csrf: newCSRF(), begun: o.Now()}
 	s.changes.server = s
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.showFleet)
@@ -77,7 +78,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	s.addAlerts(mux)
 	s.addLogin(mux)
 	s.addSpark(mux)
-	return s.guard(mux)
+	return s.guard(s.answered(mux))
 }
 
 // guard applies U1 and U2 to every request.
@@ -85,6 +86,9 @@ func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if code, why := s.refuse(r); code == http.StatusUnauthorized && wantsPage(r) {
 			http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+			return
+		} else if code != 0 && ofAPI(r) {
+			refuse(w, code, why)
 			return
 		} else if code != 0 {
 			http.Error(w, why, code)
