@@ -153,13 +153,12 @@ func scanDelta(ctx context.Context, env *Env, s *plan.Scan) chunk.Rows {
 			yield(nil, err)
 			return
 		}
-		columns := attributeNames(s)
-		files := snapshot.Files()
-		sizes := make([]int64, len(files))
-		for i, f := range files {
-			sizes[i] = f.Size
+		files, err := pruneScan(env, snapshot, s)
+		if err != nil {
+			yield(nil, err)
+			return
 		}
-		readParts(env, sizes, func(i int) chunk.Rows { return snapshot.ReadFile(ctx, files[i], columns) })(yield)
+		DeltaScan{Snapshot: snapshot, Files: files, Columns: attributeNames(s)}.Rows(ctx, env)(yield)
 	}
 }
 

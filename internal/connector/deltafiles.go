@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -86,6 +87,39 @@ func PruneDelta(
 		}
 	}
 	return kept, nil
+}
+
+// WithoutCasts is a condition with the casts of its constants done.
+func WithoutCasts(e plan.Expr, env *function.Env) (plan.Expr, error) {
+	return plan.Transform(e, func(e plan.Expr) (plan.Expr, error) {
+		c, ok := e.(*plan.Cast)
+		if !ok {
+			return e, nil
+		}
+		if _, ok := c.Child.(*plan.Literal); !ok {
+			return e, nil
+		}
+		v, err := eval.Const(c, env)
+		if err != nil {
+			return e, nil // the rows will say so, if there are any
+		}
+		return plan.Lit(v, c.To), nil
+	})
+}
+
+// pruneScan is PruneDelta by the conditions that a query asks of a scan's rows.
+func pruneScan(env *Env, s *delta.Snapshot, scan *plan.Scan) ([]*delta.Add, error) {
+	if env.Condition == nil || len(scan.Filters) == 0 {
+		return s.Files(), nil
+	}
+	conditions := make([]plan.Expr, len(scan.Filters))
+	for i, f := range scan.Filters {
+		var err error
+		if conditions[i], err = WithoutCasts(f, env.Eval); err != nil {
+			return nil, err
+		}
+	}
+	return PruneDelta(env, s, scan.Attrs, conditions)
 }
 
 // DeltaPartitioned reports whether a condition is about partition columns and

@@ -56,3 +56,51 @@ func TestMergeReadsOnlyFilesThatMayMatch(t *testing.T) {
 		})
 	}
 }
+
+// A query does not open files that have no row for its conditions, by their statistics
+// or by their partition: here they are not there any more.
+func TestQueriesReadOnlyFilesThatMayMatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		where string
+		fine  bool
+	}{
+		"number":           {"id > 10", true},
+		"both sides":       {"id > 0", false},
+		"text":             {"k = 'p'", true},
+		"day":              {"day BETWEEN DATE '2024-02-01' AND DATE '2024-02-03'", true},
+		"list":             {"id IN (11, 12)", true},
+		"NULL":             {"id IS NULL", true},
+		"one of two":       {"id > 10 OR k = 'a'", false},
+		"partition":        {"p = 2", true},
+		"other partition":  {"p < 2", false},
+		"all":              {"true", false},
+		"column in a call": {"id + 0 > 10", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := vfs.NewMemory()
+			s := openEngine(t, disk).NewSession("u", "a")
+			must(t, s, "USE main", "CREATE TABLE t (id BIGINT, k STRING, day DATE, p INT) PARTITIONED BY (p)",
+				"INSERT INTO t VALUES (1, 'a', DATE '2024-01-01', 1), (9, 'c', DATE '2024-01-09', 1)")
+			found, err := s.table([]string{"t"}, "SELECT")
+			if err != nil {
+				t.Fatal(err)
+			}
+			snapshot, err := delta.Table{FS: disk, Dir: found.Location}.Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone := path.Join(found.Location, snapshot.Files()[0].Path)
+			must(t, s, "INSERT INTO t VALUES (11, 'p', DATE '2024-02-01', 2), (19, 'q', DATE '2024-02-09', 2)")
+			if err := disk.Remove(gone); err != nil {
+				t.Fatal(err)
+			}
+			_, err = ask(s, "SELECT * FROM t WHERE "+c.where)
+			switch {
+			case c.fine && err != nil:
+				t.Error(err)
+			case !c.fine && (err == nil || !strings.Contains(err.Error(), path.Base(gone))):
+				t.Errorf("got %v, want the file that is gone", err)
+			}
+		})
+	}
+}

@@ -174,7 +174,7 @@ func (m *merge) run(ctx context.Context) error {
 // matter too.
 func (m *merge) pruneTarget() error {
 	var err error
-	if m.on, err = m.folded(m.on); err != nil {
+	if m.on, err = connector.WithoutCasts(m.on, m.eval); err != nil {
 		return err
 	}
 	cond := m.on

@@ -12,7 +12,6 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/delta"
-	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -198,7 +197,7 @@ func (t *target) newColumn(a *plan.UnresolvedAttribute) string {
 // notes what the statement rests on by that. It gives the condition back with the
 // casts of its constants done.
 func (t *target) prune(condition plan.Expr) (plan.Expr, error) {
-	condition, err := t.folded(condition)
+	condition, err := connector.WithoutCasts(condition, t.eval)
 	if err != nil {
 		return nil, err
 	}
@@ -220,25 +219,6 @@ func (t *target) readsOnly(e plan.Expr) bool {
 		delete(refs, a.ID)
 	}
 	return len(refs) == 0
-}
-
-// folded is a condition with the casts of its constants done, so that statistics
-// can be held against them.
-func (t *target) folded(e plan.Expr) (plan.Expr, error) {
-	return plan.Transform(e, func(e plan.Expr) (plan.Expr, error) {
-		c, ok := e.(*plan.Cast)
-		if !ok {
-			return e, nil
-		}
-		if _, ok := c.Child.(*plan.Literal); !ok {
-			return e, nil
-		}
-		v, err := eval.Const(c, t.eval)
-		if err != nil {
-			return e, nil // the rows will say so, if there are any
-		}
-		return plan.Lit(v, c.To), nil
-	})
 }
 
 // partitioned reports whether a condition is about partition columns only.

@@ -160,3 +160,66 @@ def case_clone(t):
     answer(t, "version", f"create table {D} shallow clone {T} version as of 1", D)
     answer(t, "replace", f"create or replace table {D} shallow clone {T} tblproperties ('a.b' = 'c')", D)
     t.put("ops", [[c[0], {k: v for k, v in c[1].items()}, c[4]] for c in commits(t, "c")])
+
+
+def case_alter_types(t):
+    """ALTER COLUMN TYPE of a table that may widen, and of one that may not."""
+    s = t.spark.sql
+    T = table(t, "t", "id int, b tinyint, h smallint, f float, d date, m decimal(5, 2), s struct<a: int, b: string>, l array<int>, p map<int, tinyint>, k string",
+              [[(1, 1, 1, 1.5, None, None, (1, "x"), [1], {1: 1}, "a")]])
+    run(t, "not enabled", f"alter table {T} alter column id type bigint")
+    run(t, "enable", f"alter table {T} set tblproperties ('delta.enableTypeWidening' = 'true')")
+    for label, column, to in [
+        ("tinyint to smallint", "b", "smallint"), ("smallint to int", "b", "int"), ("int to bigint", "id", "bigint"), ("smallint to bigint", "h", "bigint"),
+        ("float to double", "f", "double"), ("date to timestamp_ntz", "d", "timestamp_ntz"), ("decimal", "m", "decimal(10, 4)"), ("field", "s.a", "bigint"), ("element", "l.element", "bigint"),
+        ("key", "p.key", "bigint"), ("value", "p.value", "int"), ("same", "id", "bigint"), ("narrower", "id", "int"), ("text", "id", "string"), ("bigint to double", "id", "double"),
+        ("int to double", "b", "double"), ("int to decimal", "p.value", "decimal(12, 0)"), ("narrower decimal", "m", "decimal(10, 5)"), ("date to timestamp", "d", "timestamp"), ("none", "nope", "bigint"),
+    ]:
+        run(t, label, f"alter table {T} alter column {column} type {to}")
+    run(t, "change", f"alter table {T} change column h h bigint comment 'big'")
+    run(t, "insert", f"insert into {T} select 5000000000, 70000, 1, 0.1D, timestamp_ntz'2024-01-01 10:00:00', 1.2345, named_struct('a', 5000000000, 'b', 'y'), array(5000000000), map(5000000000, 300), 'b'", T)
+    t.put("fields", json.loads([a for acts in log(t, "t").values() for a in acts if "metaData" in a][-1]["metaData"]["schemaString"]))
+    t.put("commits", [[c[0], c[1], c[3], c[4]] for c in commits(t, "t", 2)])
+    P = table(t, "p", "id int, k int", [[(1, 1)]], "k", **{"delta.enableTypeWidening": "true"})
+    run(t, "partition column", f"alter table {P} alter column k type bigint", P)
+    G = table(t, "g", "id int, v int", [[(1, 1)]], **{"delta.enableTypeWidening": "true"})
+    run(t, "constraint", f"alter table {G} add constraint c check (v > 0)"); run(t, "constrained", f"alter table {G} alter column v type bigint")
+    run(t, "disable", f"alter table {G} set tblproperties ('delta.enableTypeWidening' = 'false')"); run(t, "disabled", f"alter table {G} alter column id type bigint")
+
+
+def case_alter_defaults(t):
+    """ALTER COLUMN SET and DROP DEFAULT."""
+    T = table(t, "t", "id int, v int, k string", [[(1, 1, "a")]])
+    run(t, "not enabled", f"alter table {T} alter column v set default 5")
+    run(t, "enable", f"alter table {T} set tblproperties ('delta.feature.allowColumnDefaults' = 'supported')")
+    run(t, "set", f"alter table {T} alter column v set default 5"); run(t, "insert", f"insert into {T} (id, k) values (2, 'b')", T)
+    run(t, "set again", f"alter table {T} alter column v set default 1 + 6"); run(t, "named", f"insert into {T} values (3, default, 'c')", T)
+    run(t, "drop", f"alter table {T} alter column v drop default"); run(t, "without", f"insert into {T} (id, k) values (4, 'd')", T)
+    run(t, "drop again", f"alter table {T} alter column v drop default"); run(t, "of no column", f"alter table {T} alter column nope set default 1")
+    run(t, "bad text", f"alter table {T} alter column v set default 'x'"); run(t, "not constant", f"alter table {T} alter column v set default id"); run(t, "query", f"alter table {T} alter column v set default (select 1)")
+    run(t, "wide", f"alter table {T} alter column v set default 5000000000"); run(t, "null", f"alter table {T} alter column k set default null")
+    t.put("commits", [[c[0], c[1], c[3], c[4]] for c in commits(t, "t", 2)])
+
+
+def case_rename(t):
+    """ALTER TABLE RENAME TO."""
+    s = t.spark.sql
+    for name in ("dml_r", "dml_s", "dml_x"):
+        s(f"drop table if exists {name}")
+    s("create table dml_r (id int) using delta"); s("insert into dml_r values (1)")
+    run(t, "rename", "alter table dml_r rename to dml_s", "dml_s"); run(t, "old name", "select * from dml_r")
+    run(t, "itself", "alter table dml_s rename to dml_s"); s("create table dml_x (id int) using delta"); run(t, "taken", "alter table dml_s rename to dml_x")
+    run(t, "none", "alter table dml_none rename to dml_q"); run(t, "qualified", "alter table default.dml_s rename to default.dml_r", "dml_r"); run(t, "other schema", "alter table dml_r rename to nope.dml_s")
+    run(t, "insert", "insert into dml_r values (2)", "dml_r")
+    P = table(t, "p", "id int", [[(1,)]])
+    run(t, "path", f"alter table {P} rename to dml_q"); run(t, "to a path", f"alter table dml_r rename to {P}")
+    s(f"create table dml_e using delta location '{t.path('p')}'"); run(t, "external", "alter table dml_e rename to dml_f", "dml_f")
+    s("create or replace temporary view dml_v as select 1 a"); run(t, "view", "alter view dml_v rename to dml_w"); run(t, "view as table", "alter table dml_w rename to dml_v")
+    for name in ("dml_r", "dml_x", "dml_f"):
+        s(f"drop table if exists {name}")
+
+
+def case_deep_clone(t):
+    """DEEP CLONE, which only Databricks has."""
+    T = table(t, "t", "id int", [[(1,)]]); C = f"delta.`{t.path('c')}`"
+    run(t, "deep", f"create table {C} deep clone {T}"); run(t, "neither", f"create table {C} clone {T}")
