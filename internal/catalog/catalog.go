@@ -51,6 +51,8 @@ type Table struct {
 	ViewCatalog string `json:"viewCatalog,omitempty"`
 	ViewSchema  string `json:"viewSchema,omitempty"`
 	Dropped     bool   `json:"dropped,omitempty"`
+	// RenamedFrom is the name of a document that this one takes the place of (K5).
+	RenamedFrom string `json:"renamedFrom,omitempty"`
 }
 
 // IsView reports whether the entry is a view.
@@ -227,7 +229,10 @@ func (s *Store) loadSchema(c *catalogEntry, dir string) error {
 		return s.finishSchemaDrop(en)
 	}
 	c.schemas[en.schema.Name] = en
-	return s.finishDrops(en)
+	if err := s.finishDrops(en); err != nil {
+		return err
+	}
+	return s.finishRenames(en)
 }
 
 func (s *Store) loadObject(en *entry, file string) error {
@@ -272,6 +277,36 @@ func (s *Store) finishDrops(en *entry) error {
 			}
 		}
 	}
+	return nil
+}
+
+// finishRenames removes the old documents of renamed tables (K5).
+func (s *Store) finishRenames(en *entry) error {
+	for _, t := range sorted(en.tables) {
+		if t.RenamedFrom == "" {
+			continue
+		}
+		if err := s.finishRename(en, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishRename leaves one document of a table that has two.
+func (s *Store) finishRename(en *entry, t *Table) error {
+	old := t.ID
+	old.Name = t.RenamedFrom
+	if err := s.removeDocument("table", old); err != nil {
+		return err
+	}
+	delete(en.tables, old.Name)
+	done := *t
+	done.RenamedFrom = ""
+	if err := s.writeDocument(s.document("table", t.ID), done, true); err != nil {
+		return err
+	}
+	en.tables[t.Name] = &done
 	return nil
 }
 

@@ -223,6 +223,7 @@ func steps() []step {
 		func(s *Store, fsys vfs.FS) error { return table(s, fsys, id("a", "t")) },
 		func(s *Store, _ vfs.FS) error { return s.CreateVolume(Volume{ID: id("a", "v")}) },
 		func(s *Store, fsys vfs.FS) error { return table(s, fsys, id("a", "u")) },
+		func(s *Store, _ vfs.FS) error { return s.RenameTable(id("a", "u"), "W") },
 		func(s *Store, _ vfs.FS) error { _, err := s.DropTable(id("a", "t")); return err },
 		func(s *Store, fsys vfs.FS) error { return table(s, fsys, id("a", "t")) },
 		func(s *Store, _ vfs.FS) error { return s.DropVolume(id("a", "v")) },

@@ -15,6 +15,8 @@
 //	K3  Names are kept in lower case, as Spark's session catalog does, and are
 //	    escaped in file names: no name can leave its directory.
 //	K4  Dropping an external table or volume never touches its files.
+//	K5  A rename writes the new document with the old one's name, removes the old one,
+//	    then that mark. The rows stay in their directory.
 //
 // Locks: Store.mu guards the maps; it is held while a document is written, so
 // changes are serialized. There are no clocks and no goroutines.

@@ -77,6 +77,36 @@ func (s *Store) ReplaceTable(t Table) error {
 	return nil
 }
 
+// RenameTable gives a table or view of a schema another name. Its rows stay where
+// they are.
+func (s *Store) RenameTable(id plan.TableID, to string) error {
+	if err := checkName("table", to); err != nil {
+		return err
+	}
+	id = foldID(id)
+	target := foldID(plan.TableID{Catalog: id.Catalog, Schema: id.Schema, Name: to})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	en, err := s.find(id.Catalog, id.Schema)
+	if err != nil {
+		return err
+	}
+	old := en.tables[id.Name]
+	if old == nil {
+		return TableNotFound(id.Parts(), "")
+	}
+	if en.tables[target.Name] != nil {
+		return tableExists(target)
+	}
+	t := *old
+	t.ID, t.Name, t.RenamedFrom = target, target.Name, id.Name
+	if err := s.writeDocument(s.document("table", target), t, false); err != nil {
+		return fmt.Errorf("rename table %s: %w", id, err)
+	}
+	en.tables[t.Name] = &t
+	return s.finishRename(en, &t)
+}
+
 // DropTable removes a table or view, with its rows unless it is external. It
 // reports whether there was one.
 func (s *Store) DropTable(id plan.TableID) (bool, error) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +46,18 @@ func (a *altered) change(operation string, now time.Time, params ...Param) (Chan
 // fieldJSON is a column as the history shows it.
 func fieldJSON(f plan.Field) string {
 	text := Visible(plan.Struct(f)).JSON()
+	return strings.TrimSuffix(strings.TrimPrefix(text, `{"type":"struct","fields":[`), `]}`)
+}
+
+// pathJSON is fieldJSON with the whole path for a name, and what the column kept of its types.
+func pathJSON(path []string, f plan.Field) string {
+	kept := marksOf(f)[typeChanges]
+	f.Name = strings.Join(path, ".")
+	f = Visible(plan.Struct(f)).Fields[0]
+	if kept != nil {
+		f = f.With(typeChanges, string(kept))
+	}
+	text := plan.Struct(f).JSON()
 	return strings.TrimSuffix(strings.TrimPrefix(text, `{"type":"struct","fields":[`), `]}`)
 }
 
@@ -280,7 +291,7 @@ func (a *altered) unused(path []string, operation string) error {
 			return newError(classAnalysis, "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
 				fmt.Sprintf("The constraint %s (%s) speaks of the column %s; drop it first.", c.Name, c.Condition,
 					path[0]),
-				"operation", operation, "columnName", path[0], "constraints", c.Name+" -> "+c.Condition)
+				"columnName", path[0], "constraints", "delta.constraints."+c.Name+" -> "+c.Condition)
 		}
 	}
 	for _, f := range a.Schema.Fields {
@@ -324,16 +335,26 @@ func (s *Snapshot) DropColumns(paths [][]string, now time.Time) (Change, error) 
 	return a.change("DROP COLUMNS", now, Text("columns", jsonList(names)))
 }
 
-// ChangeColumn is ALTER TABLE ALTER COLUMN: comment, NOT NULL, place. table is its name
+// ChangeColumn is ALTER TABLE ALTER COLUMN: type, comment, NOT NULL, DEFAULT, place. There
+// may be nothing to do: then the change has no operation. table is its name
 // in errors.
 func (s *Snapshot) ChangeColumn(c *plan.ColumnChange, table string, now time.Time) (Change, error) {
 	a := s.altered()
+	if c.Type != nil {
+		changed, err := a.retype(c, table)
+		if err != nil {
+			return Change{}, at(err, c.Origin)
+		}
+		if changed != nil && c.Comment == nil && !c.Place.IsSet() {
+			return a.change("CHANGE COLUMN", now, Text("column", pathJSON(c.Path, *changed)))
+		}
+		if changed == nil && c.Comment == nil && !c.Place.IsSet() {
+			return Change{}, nil // it is of that type
+		}
+	}
 	var changed plan.Field
 	err := a.changeField(c.Path, func(t plan.Type, i int) (plan.Type, error) {
 		f := t.Fields[i]
-		if c.Type != nil && !c.Type.EqualIgnoringNull(f.Type) {
-			return t, changedType(c, f, table)
-		}
 		if c.Nullable != nil && !*c.Nullable && f.Nullable {
 			return t, plan.AnalysisError("_LEGACY_ERROR_TEMP_2330",
 				"The column "+f.Name+" takes NULL, and rows may have it.", "fieldName", strings.Join(c.Path, "."))
@@ -343,6 +364,12 @@ func (s *Snapshot) ChangeColumn(c *plan.ColumnChange, table string, now time.Tim
 		}
 		if c.Nullable != nil {
 			f.Nullable = *c.Nullable
+		}
+		if c.Default != nil {
+			var err error
+			if f, err = a.withDefault(f, *c.Default); err != nil {
+				return t, err
+			}
 		}
 		changed = f
 		t.Fields[i] = f
@@ -360,23 +387,8 @@ func (s *Snapshot) ChangeColumn(c *plan.ColumnChange, table string, now time.Tim
 	} else if c.Place.After != "" {
 		place = []Param{Text("position", "AFTER "+c.Place.After)}
 	}
-	return a.change("CHANGE COLUMN", now, append([]Param{Text("column", fieldJSON(changed))}, place...)...)
-}
-
-// changedType refuses another type: the files that are there have the old one.
-func changedType(c *plan.ColumnChange, f plan.Field, table string) error {
-	name := strings.Join(c.Path, ".")
-	if !plan.CanUpCast(f.Type, *c.Type) {
-		return plan.AnalysisError("NOT_SUPPORTED_CHANGE_COLUMN",
-			fmt.Sprintf("The column %s of %s holds %s, and not every value of it is a %s.", name, table, f.Type.SQL(),
-				c.Type.SQL()),
-			"table", table, "originName", plan.QuoteParts(c.Path), "originType", strconv.Quote(f.Type.SQL()),
-			"newName", plan.QuoteParts(c.Path), "newType", strconv.Quote(c.Type.SQL()))
-	}
-	return newError(classAnalysis, "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
-		fmt.Sprintf("The type of the column %s cannot be changed from %s to %s by weir; write the table anew.",
-			name, f.Type.SQL(), c.Type.SQL()),
-		"fieldPath", name, "oldField", f.Type.SQL(), "newField", c.Type.SQL())
+	return a.change("CHANGE COLUMN", now, append([]Param{Text("column", pathJSON(c.Path, changed))},
+		place...)...)
 }
 
 // SetProperties is ALTER TABLE SET TBLPROPERTIES.
@@ -385,7 +397,11 @@ func (s *Snapshot) SetProperties(list []plan.Property, now time.Time) (Change, e
 	shown := make([]string, len(list))
 	for i, p := range list {
 		given[p.Key] = p.Value
-		shown[i] = plan.JSONText(p.Key) + ":" + plan.JSONText(p.Value)
+		key := p.Key
+		if low := strings.ToLower(key); strings.HasPrefix(low, "delta.feature.") {
+			key = low // so Delta writes it
+		}
+		shown[i] = plan.JSONText(key) + ":" + plan.JSONText(p.Value)
 	}
 	checked, err := CheckProperties(given)
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 // reader.
 var hiddenMarks = []string{
 	columnID, physicalMark, "delta.columnMapping.nested.ids", codec.FieldIDMark, generationMark,
-	"delta.invariants", "delta.typeChanges", identityStart, identityStep, identityHigh, identityExplicit,
+	"delta.invariants", typeChanges, identityStart, identityStep, identityHigh, identityExplicit,
 }
 
 const (

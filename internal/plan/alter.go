@@ -13,6 +13,7 @@ type TableChange struct {
 	DropColumns   [][]string
 	IfExists      bool // of DROP COLUMNS, DROP CONSTRAINT and UNSET
 	Rename        *ColumnRename
+	RenameTo      []string // of the table
 	Column        *ColumnChange
 	SetProperties []Property
 	Unset         []string

@@ -21,6 +21,9 @@ func alterTable(ctx context.Context, s *Session, c *plan.AlterTable) (*Result, e
 	if err != nil {
 		return nil, err
 	}
+	if c.Change.RenameTo != nil {
+		return empty(), sc.renameTable(c.Table, c.Change.RenameTo)
+	}
 	if sc.formatOfPath(c.Table) == nil {
 		entry, err := s.realTable(c.Table, "ALTER TABLE")
 		if err != nil {
@@ -43,6 +46,40 @@ func alterTable(ctx context.Context, s *Session, c *plan.AlterTable) (*Result, e
 		return nil, err
 	}
 	return empty(), a.noted()
+}
+
+// renameTable is ALTER TABLE … RENAME TO, within the table's schema.
+func (sc *scope) renameTable(from, to []string) error {
+	s := sc.session
+	if sc.formatOfPath(from) != nil {
+		schema := plan.QuoteParts([]string{catalog.SparkCatalog, from[0]})
+		return plan.NewError("org.apache.spark.sql.catalyst.analysis.NoSuchDatabaseException", "SCHEMA_NOT_FOUND",
+			"A table by its path has no name that could be another one.", "schemaName", schema)
+	}
+	entry, err := s.realTable(from, "ALTER TABLE")
+	if err != nil {
+		return err
+	}
+	id := entry.ID
+	if n := len(to); n > 1 && !strings.EqualFold(to[n-2], id.Schema) {
+		return plan.AnalysisError("_LEGACY_ERROR_TEMP_1073",
+			fmt.Sprintf("A table keeps its schema when it is renamed: %s is not %s.", to[n-2], id.Schema),
+			"db", id.Schema, "newDb", to[n-2])
+	} else if n > 2 && !strings.EqualFold(to[0], id.Catalog) {
+		return plan.Unsupported("Renaming a table into another catalog")
+	}
+	id.Name = strings.ToLower(to[len(to)-1])
+	if !s.engine.reserve(id) {
+		return tableExists(id)
+	}
+	defer s.engine.free(id)
+	if there, err := s.engine.catalog.Table(id); err != nil || there != nil {
+		if err != nil {
+			return err
+		}
+		return nameExists([]string{id.Schema, id.Name})
+	}
+	return s.engine.catalog.RenameTable(entry.ID, id.Name)
 }
 
 // loadDelta is the Delta table of a name at its newest version.
@@ -96,10 +133,12 @@ func (a *alteration) change(ctx context.Context, c *plan.TableChange) (*delta.Ch
 	case c.Rename != nil:
 		out, err = a.snapshot.RenameColumn(c.Rename, now)
 	case c.Column != nil:
-		if c.Column.Default != nil {
-			return nil, plan.Unsupported("ALTER COLUMN … SET DEFAULT")
+		if err := a.checkNewDefault(c.Column); err != nil {
+			return nil, err
 		}
-		out, err = a.snapshot.ChangeColumn(c.Column, a.quoted(), now)
+		if out, err = a.snapshot.ChangeColumn(c.Column, a.quoted(), now); out.Operation == "" {
+			return nil, err
+		}
 	case c.SetProperties != nil:
 		out, err = a.snapshot.SetProperties(c.SetProperties, now)
 		err = refusedValue(err)
@@ -113,6 +152,23 @@ func (a *alteration) change(ctx context.Context, c *plan.TableChange) (*delta.Ch
 		out, err = a.snapshot.DropConstraint(c.DropCheck, c.IfExists, a.place.shown, now)
 	}
 	return &out, err
+}
+
+// checkNewDefault checks SET DEFAULT; that there is no such column is said later.
+func (a *alteration) checkNewDefault(c *plan.ColumnChange) error {
+	if c.Default == nil || *c.Default == "" {
+		return nil
+	}
+	if len(c.Path) > 1 {
+		return plan.Unsupported("SET DEFAULT of a field within a column")
+	}
+	for _, f := range a.snapshot.Schema.Fields {
+		if strings.EqualFold(f.Name, c.Path[0]) {
+			f = f.Without(plan.DefaultMark).With(plan.DefaultMark, plan.JSONText(*c.Default))
+			return a.checkDefault(f, "ALTER TABLE ALTER COLUMN")
+		}
+	}
+	return nil
 }
 
 // refusedValue gives a property's wrong value the error that ALTER TABLE has for it.

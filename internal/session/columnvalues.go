@@ -40,7 +40,7 @@ func (sc *scope) checkValues(t *newTable) error {
 		case f.Has(plan.GeneratedMark):
 			err = sc.checkGenerated(t.schema, f)
 		case f.Has(plan.DefaultMark):
-			err = sc.checkDefault(f)
+			err = sc.checkDefault(f, "CREATE TABLE")
 		}
 		if err != nil {
 			return err
@@ -137,13 +137,24 @@ var ofTheMoment = []string{
 	"current_timezone", "current_user", "localtimestamp", "now", "session_user", "user",
 }
 
+// beyond reports whether a constant is out of the range of an integer type.
+func beyond(e plan.Expr, t plan.Type) bool {
+	l, ok := e.(*plan.Literal)
+	if !ok {
+		return false
+	}
+	n, ok := l.Value.(int64)
+	bits := map[plan.Kind]int{plan.KindByte: 8, plan.KindShort: 16, plan.KindInt: 32}[t.Kind]
+	return ok && bits > 0 && n>>(bits-1) != 0 && n>>(bits-1) != -1
+}
+
 // checkDefault checks DEFAULT: an expression without columns that the column can hold.
-func (sc *scope) checkDefault(f plan.Field) error {
+func (sc *scope) checkDefault(f plan.Field, statement string) error {
 	text := f.Entry(plan.DefaultMark)
 	refuse := func(sub, why string, args ...string) error {
 		return plan.AnalysisError("INVALID_DEFAULT_VALUE."+sub,
 			fmt.Sprintf("The DEFAULT %s of the column %s %s.", text, plan.Quote(f.Name), why),
-			append(args, "statement", "CREATE TABLE", "colName", plan.Quote(f.Name), "defaultValue", text)...)
+			append(args, "statement", statement, "colName", plan.Quote(f.Name), "defaultValue", text)...)
 	}
 	parsed, err := sql.ParseExpr(text)
 	if err != nil {
@@ -158,7 +169,7 @@ func (sc *scope) checkDefault(f plan.Field) error {
 		return refuse("NOT_CONSTANT", "is no constant")
 	case err != nil:
 		return err
-	case !storable(exprs[0].Type(), f.Type.Unbounded()):
+	case !storable(exprs[0].Type(), f.Type.Unbounded()) || beyond(exprs[0], f.Type):
 		return refuse("DATA_TYPE", "is "+exprs[0].Type().SQL(), "expectedType", `"`+f.Type.SQL()+`"`,
 			"actualType", `"`+exprs[0].Type().SQL()+`"`)
 	}

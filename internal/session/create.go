@@ -192,6 +192,10 @@ func (e *Engine) makeTableDir(t *newTable) error {
 		return err
 	}
 	t.entry.Location = dir
+	if own && e.taken(t.entry.ID, dir) {
+		t.entry.Location = dir + versionMark + newID()
+		return vfs.MkdirDurable(e.fs, t.entry.Location)
+	}
 	if own {
 		// Whatever stands there, a crash left it: the table has no document.
 		if err := e.fs.RemoveAll(dir); err != nil {
@@ -207,6 +211,12 @@ func (e *Engine) makeTableDir(t *newTable) error {
 			"identifier", plan.QuoteParts(t.entry.ID.Parts()), "location", "file:"+dir)
 	}
 	return vfs.MkdirDurable(e.fs, dir)
+}
+
+// taken reports whether a table that has another name now kept its rows in a directory.
+func (e *Engine) taken(id plan.TableID, dir string) bool {
+	tables, err := e.catalog.Tables(id.Catalog, id.Schema)
+	return err == nil && slices.ContainsFunc(tables, func(t *catalog.Table) bool { return t.Location == dir })
 }
 
 // undo removes the rows of a managed table that was not made.

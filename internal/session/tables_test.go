@@ -394,3 +394,27 @@ func TestOlderVersionsOfATable(t *testing.T) {
 		}
 	}
 }
+
+// A table keeps its files when it is renamed, and a new one of its old name gets others.
+func TestRenamedTablesKeepTheirRows(t *testing.T) {
+	for _, format := range []string{"delta", "parquet"} {
+		t.Run(format, func(t *testing.T) {
+			s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+			must(t, s, "CREATE TABLE a (id INT) USING "+format, "INSERT INTO a VALUES (1)", "ALTER TABLE a RENAME TO b",
+				"CREATE TABLE a (id INT) USING "+format, "INSERT INTO a VALUES (2)", "ALTER TABLE b RENAME TO default.c")
+			for name, want := range map[string]string{"a": "[2]", "c": "[1]"} {
+				if got := must(t, s, "SELECT * FROM "+name); len(got) != 1 || got[0] != want {
+					t.Errorf("%s has %v, want %s", name, got, want)
+				}
+			}
+			if got := mistake(t, s, "SELECT * FROM b").Condition; got != "TABLE_OR_VIEW_NOT_FOUND" {
+				t.Errorf("the old name gives %s", got)
+			}
+			must(t, s, "DROP TABLE a")
+			must(t, s, "CREATE TABLE b AS SELECT 3 AS id", "DROP TABLE c")
+			if got := must(t, s, "SELECT * FROM b"); got[0] != "[3]" {
+				t.Errorf("b has %v", got)
+			}
+		})
+	}
+}

@@ -23,6 +23,8 @@ func (p *parser) alter() plan.Node {
 		p.perhapsParenthesised(func() { c.AddColumns = append(c.AddColumns, p.newColumn()) })
 	case p.acceptAll("RENAME", "COLUMN"):
 		c.Rename = p.renameColumn()
+	case p.acceptAll("RENAME", "TO"):
+		c.RenameTo = p.name()
 	case p.acceptAll("DROP", "CONSTRAINT"):
 		c.IfExists = p.ifExists()
 		c.DropCheck = p.strictIdent()

@@ -168,7 +168,7 @@ def case_alter_types(t):
     T = table(t, "t", "id int, b tinyint, h smallint, f float, d date, m decimal(5, 2), s struct<a: int, b: string>, l array<int>, p map<int, tinyint>, k string",
               [[(1, 1, 1, 1.5, None, None, (1, "x"), [1], {1: 1}, "a")]])
     run(t, "not enabled", f"alter table {T} alter column id type bigint")
-    run(t, "enable", f"alter table {T} set tblproperties ('delta.enableTypeWidening' = 'true')")
+    run(t, "enable", f"alter table {T} set tblproperties ('delta.enableTypeWidening' = 'true', 'delta.feature.timestampNtz' = 'supported')")
     for label, column, to in [
         ("tinyint to smallint", "b", "smallint"), ("smallint to int", "b", "int"), ("int to bigint", "id", "bigint"), ("smallint to bigint", "h", "bigint"),
         ("float to double", "f", "double"), ("date to timestamp_ntz", "d", "timestamp_ntz"), ("decimal", "m", "decimal(10, 4)"), ("field", "s.a", "bigint"), ("element", "l.element", "bigint"),
@@ -178,7 +178,7 @@ def case_alter_types(t):
         run(t, label, f"alter table {T} alter column {column} type {to}")
     run(t, "change", f"alter table {T} change column h h bigint comment 'big'")
     run(t, "insert", f"insert into {T} select 5000000000, 70000, 1, 0.1D, timestamp_ntz'2024-01-01 10:00:00', 1.2345, named_struct('a', 5000000000, 'b', 'y'), array(5000000000), map(5000000000, 300), 'b'", T)
-    t.put("fields", json.loads([a for acts in log(t, "t").values() for a in acts if "metaData" in a][-1]["metaData"]["schemaString"]))
+    t.put("fields", [a for acts in log(t, "t").values() for a in acts if "metaData" in a][-1]["metaData"]["schemaString"])
     t.put("commits", [[c[0], c[1], c[3], c[4]] for c in commits(t, "t", 2)])
     P = table(t, "p", "id int, k int", [[(1, 1)]], "k", **{"delta.enableTypeWidening": "true"})
     run(t, "partition column", f"alter table {P} alter column k type bigint", P)
@@ -214,7 +214,6 @@ def case_rename(t):
     P = table(t, "p", "id int", [[(1,)]])
     run(t, "path", f"alter table {P} rename to dml_q"); run(t, "to a path", f"alter table dml_r rename to {P}")
     s(f"create table dml_e using delta location '{t.path('p')}'"); run(t, "external", "alter table dml_e rename to dml_f", "dml_f")
-    s("create or replace temporary view dml_v as select 1 a"); run(t, "view", "alter view dml_v rename to dml_w"); run(t, "view as table", "alter table dml_w rename to dml_v")
     for name in ("dml_r", "dml_x", "dml_f"):
         s(f"drop table if exists {name}")
 
