@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,7 +17,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor"
+	"github.com/weir-dev/weir/internal/monitor/eventlog"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // hooked is a server whose alerts go to a listener.
@@ -193,5 +197,57 @@ func TestAWrongFileOfRulesKeepsAServerFromStarting(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "alerts.yaml: line 2: a rule has no key nme; the nearest is name") {
 		t.Error(err)
+	}
+}
+
+// The queries of foreign applications have the same alerts, from their event logs.
+func TestAFleetTellsOfForeignQueries(t *testing.T) {
+	told := make(chan string, 10)
+	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		told <- string(body)
+	}))
+	defer listener.Close()
+	dir := t.TempDir()
+	rules, logs := filepath.Join(dir, "rules.yaml"), filepath.Join(dir, "logs")
+	event := "org.apache.spark.sql.streaming.StreamingQueryListener$"
+	log := `{"Event":"SparkListenerLogStart","Spark Version":"3.5.1"}
+{"Event":"SparkListenerApplicationStart","App Name":"shop","App ID":"app-1"}
+{"Event":"` + event + `QueryStartedEvent","id":"i","runId":"r","name":"orders","timestamp":"` +
+		time.Now().UTC().Format("2006-01-02T15:04:05.000Z") + `"}
+{"Event":"` + event + `QueryTerminatedEvent","id":"i","runId":"r","exception":"java.lang.Error: it broke"}
+`
+	if err := errors.Join(os.Mkdir(logs, 0o700), os.WriteFile(filepath.Join(logs, "app-1.inprogress"),
+		[]byte(log), 0o600),
+		os.WriteFile(rules, []byte("group: {wait: 0}\nnotify: [{webhook: {url: '"+listener.URL+"'}}]\n"),
+			0o600)); err != nil {
+		t.Fatal(err)
+	}
+	queries, quiet := monitor.NewRegistry(), slog.New(slog.DiscardHandler)
+	fleet, err := eventlog.Follow(queries, vfs.NewLocal(), []string{logs}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fleet.Close()
+	alerts, err := fleetAlerts(rules, queries, "http://localhost:4040", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alerts.Close()
+	select {
+	case body := <-told:
+		for _, want := range []string{"query failed", `"engine":"Spark 3.5.1"`, `"application":"shop"`, "it broke"} {
+			if !strings.Contains(body, want) {
+				t.Errorf("the message lacks %s: %s", want, body)
+			}
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("nobody was told")
+	}
+	if _, err := fleetAlerts(filepath.Join(dir, "none.yaml"), queries, "", quiet); err == nil {
+		t.Error("a file of rules that is not there was taken")
 	}
 }

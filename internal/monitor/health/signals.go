@@ -317,7 +317,7 @@ const stuckBatches = 3
 // stuck is for how long the watermark has not moved while rows came.
 func (w *Watch) stuck() float64 {
 	switch {
-	case w.markMoved.IsZero():
+	case w.markMoved.IsZero(), w.config.Bounded: // what is there is read, in whatever order (H4)
 		return unknown()
 	case w.unmoved < stuckBatches:
 		return 0

@@ -42,6 +42,8 @@ func TestAWatermarkThatDoesNotMoveWhileRowsComeIsStuck(t *testing.T) {
 			func(w *Watch) { marked(w, 0, 50, 10, moves); marked(w, 500, 10, 10, still) }, 90, Healthy},
 		{"never set though rows come", delay, func(w *Watch) { marked(w, 0, 60, 10, none) }, 590, Lagging},
 		{"a query without one", Config{}, func(w *Watch) { marked(w, 0, 60, 10, none) }, -1, Healthy},
+		{"a run that ends by itself", Config{Bounded: true, WatermarkDelay: time.Minute},
+			func(w *Watch) { marked(w, 0, 60, 10, still) }, -1, Healthy},
 		{"nothing comes", delay,
 			func(w *Watch) { marked(w, 0, 30, 10, moves); marked(w, 300, 30, 0, still) }, 0, Idle},
 		{"moving again", delay,
