@@ -19,6 +19,15 @@ import (
 // loadDelta reads the version of a table that the options name, the newest one when
 // they name none.
 func loadDelta(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*delta.Snapshot, error) {
+	s, err := loadVersion(ctx, env, t, o)
+	if err == nil && s.BrokenCheckpoint() != nil {
+		env.warn("The table %s is read by its commits, because a checkpoint is damaged: %v", t.Dir,
+			s.BrokenCheckpoint())
+	}
+	return s, err
+}
+
+func loadVersion(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*delta.Snapshot, error) {
 	version, byVersion := o.Get(plan.VersionAsOf)
 	timestamp, byTime := o.Get(plan.TimestampAsOf)
 	switch {

@@ -100,7 +100,7 @@ func (i *readInfo) text() string {
 
 // LoadVersion reads one version of a table.
 func (t Table) LoadVersion(ctx context.Context, version int64) (*Snapshot, error) {
-	seg, err := t.segmentUpTo(version)
+	seg, err := t.segmentUpTo(version, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (t Table) LoadVersion(ctx context.Context, version int64) (*Snapshot, error
 		}
 		return nil, VersionNotFound(version, first, last)
 	}
-	return t.replay(ctx, seg)
+	return t.replayed(ctx, seg, version)
 }
 
 // Versions are the first and the last version that can be read.

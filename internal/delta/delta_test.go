@@ -372,6 +372,45 @@ func TestADamagedLogIsNamed(t *testing.T) {
 	}
 }
 
+// DL-08 of test/oracle/reports.tsv: a damaged checkpoint whose commits are all there
+// does not make the table unreadable; without them nothing else says what it is.
+func TestReportDL08(t *testing.T) {
+	table := Table{vfs.NewMemory(), "/t"}
+	s := open(t, table)
+	for id := range int64(12) {
+		if err := appendRows(s, idSchema, nil, nil, idChunk(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	name := table.logPath("00000000000000000010.checkpoint.parquet")
+	data, err := vfs.ReadFile(table.FS, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := vfs.WriteReplace(table.FS, name, data[:len(data)/2]); err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []int64{10, 11} {
+		s, err := table.LoadVersion(t.Context(), version)
+		if err != nil || s.BrokenCheckpoint() == nil || len(s.Files()) != int(version)+1 {
+			t.Fatalf("version %d: %v, %v", version, s, err)
+		}
+	}
+	s, err = table.Load(t.Context())
+	if err != nil || len(s.Files()) != 12 {
+		t.Fatalf("%v, %v", s, err)
+	}
+	if err := appendRows(s, idSchema, nil, nil, idChunk(12)); err != nil {
+		t.Fatal(err)
+	}
+	if err := table.FS.Remove(table.logPath(commitName(3))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = table.Load(t.Context()); err == nil || !strings.Contains(err.Error(), "checkpoint.parquet") {
+		t.Errorf("got %v, want the checkpoint that is damaged", err)
+	}
+}
+
 func TestWhatAWriterMustKnowIsRefusedByName(t *testing.T) {
 	metadata := func(fields, conf string) string {
 		return `{"metaData":{"id":"x","schemaString":"{\"type\":\"struct\",\"fields\":[` + fields +

@@ -89,10 +89,11 @@ type segment struct {
 }
 
 // segment lists the log and finds what the newest version is made of.
-func (t Table) segment() (segment, error) { return t.segmentUpTo(math.MaxInt64) }
+func (t Table) segment() (segment, error) { return t.segmentUpTo(math.MaxInt64, nil) }
 
-// segmentUpTo is segment of the newest version up to one.
-func (t Table) segmentUpTo(version int64) (segment, error) {
+// segmentUpTo is segment of the newest version up to one, without the checkpoints of
+// some versions.
+func (t Table) segmentUpTo(version int64, without map[int64]bool) (segment, error) {
 	infos, err := t.FS.List(t.logPath(""))
 	if vfs.NotFound(err) {
 		return segment{}, notATable(t.Dir)
@@ -108,6 +109,7 @@ func (t Table) segmentUpTo(version int64) (segment, error) {
 		case !ok:
 		case f.version > version:
 			later = true
+		case f.checkpoint && without[f.version]:
 		case f.checkpoint:
 			checkpoints[f.version] = append(checkpoints[f.version], f)
 		default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ type Snapshot struct {
 	txns         map[string]*Txn
 	domains      map[string]*DomainMetadata
 	unwritten    error // of the last checkpoint
+	broken       error // of a checkpoint that was passed over
 }
 
 // Load reads the newest version of a table. Where there is none the error is
@@ -44,15 +46,52 @@ func (t Table) load(ctx context.Context) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.replay(ctx, seg)
+	return t.replayed(ctx, seg, math.MaxInt64)
 }
+
+// replayed is replay, which does without checkpoints that cannot be read where the
+// commits before them are still there. The snapshot keeps why.
+func (t Table) replayed(ctx context.Context, seg segment, upTo int64) (*Snapshot, error) {
+	broken := map[int64]bool{}
+	var why error
+	for {
+		s, err := t.replay(ctx, seg)
+		var bad *brokenCheckpoint
+		switch {
+		case err == nil:
+			s.broken = why
+			return s, nil
+		case !errors.As(err, &bad):
+			return nil, err
+		case errors.Is(err, fs.ErrNotExist) || ctx.Err() != nil:
+			return nil, bad.error
+		case why == nil:
+			why = bad.error
+		}
+		broken[seg.from] = true
+		older, err := t.segmentUpTo(upTo, broken)
+		if err != nil || older.to != seg.to {
+			return nil, why // nothing else says what the table is
+		}
+		seg = older
+	}
+}
+
+// brokenCheckpoint is why a checkpoint cannot be read.
+type brokenCheckpoint struct{ error }
+
+func (b *brokenCheckpoint) Unwrap() error { return b.error }
+
+// BrokenCheckpoint is why a checkpoint was passed over for the commits before it, nil
+// when none was.
+func (s *Snapshot) BrokenCheckpoint() error { return s.broken }
 
 func (t Table) replay(ctx context.Context, seg segment) (*Snapshot, error) {
 	s := t.empty()
 	s.Version, s.checkpointed = seg.from, seg.from
 	for _, name := range seg.checkpoint {
 		if err := s.readCheckpoint(ctx, name); err != nil {
-			return nil, err
+			return nil, &brokenCheckpoint{err}
 		}
 	}
 	for s.Version < seg.to {

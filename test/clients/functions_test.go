@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weir-dev/weir/internal/testkit"
 )
 
@@ -46,6 +48,23 @@ func TestBatches(t *testing.T) {
 		t.Run("PySpark "+client, func(t *testing.T) {
 			compareLines(t, "batches", runProgram(t, server, client, "batches.py"), "^$")
 		})
+	}
+}
+
+// TestReportsOfForeachBatch is FB-02 and FB-03 of test/oracle/reports.tsv: a function that
+// holds the session or a frame works, one that holds a lock is refused by the client, and
+// what does not come alive in the worker is told with Python's own words.
+func TestReportsOfForeachBatch(t *testing.T) {
+	const dead = " SparkException ['STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE'] "
+	want := []string{
+		"uses_session ran", "uses_frame ran",
+		"uses_lock PySparkPicklingError ['STREAMING_CONNECT_SERIALIZATION_ERROR'] ['DataFrame']",
+		"uses_module" + dead + "['gone_with_the_wind']", "uses_sulks" + dead + "['it does not want to live']",
+		"uses_misspelt" + dead + "['SyntaxError']",
+	}
+	server := testkit.Start(t, testkit.ServerOptions{Env: []string{"TZ=UTC"}})
+	if diff := cmp.Diff(want, runProgram(t, server, "4.3", "reports.py")); diff != "" {
+		t.Errorf("want -, got +:\n%s", diff)
 	}
 }
 
