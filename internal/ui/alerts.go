@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/alert"
 )
 
@@ -103,12 +104,8 @@ func (s *server) newAlerts(now time.Time) *alertsJSON {
 		Notifiers: []notifierJSON{}, RepeatMs: milliseconds(o.Repeat.Seconds()), File: optional(o.File),
 		Problem: optional(o.Problem), DroppedAlerts: o.Dropped, Unsaved: o.Unsaved, csrf: s.csrf,
 	}
-	for _, a := range o.Alerts {
-		out.Alerts = append(out.Alerts, alertJSON{
-			a.ID, a.State, string(a.Severity), a.Rule, a.QueryName, a.QueryID, a.Application, a.Text,
-			labelsOf(a.Labels),
-			instant(a.HeldAt), instant(a.FiredAt), instant(a.Ended), orNone(a.SentTo),
-		})
+	for i := range o.Alerts {
+		out.Alerts = append(out.Alerts, newAlert(&o.Alerts[i]))
 	}
 	for _, r := range o.Rules {
 		out.Rules = append(out.Rules, ruleJSON{
@@ -128,6 +125,25 @@ func (s *server) newAlerts(now time.Time) *alertsJSON {
 		})
 	}
 	return out
+}
+
+func newAlert(a *alert.View) alertJSON {
+	return alertJSON{
+		a.ID, a.State, string(a.Severity), a.Rule, a.QueryName, a.QueryID, a.Application, a.Text,
+		labelsOf(a.Labels),
+		instant(a.HeldAt), instant(a.FiredAt), instant(a.Ended), orNone(a.SentTo),
+	}
+}
+
+// detailOf is a query in full with what fires of it.
+func (s *server) detailOf(q *monitor.Query, now time.Time) *detail {
+	d := newDetail(q, now)
+	if s.options.Alerts != nil {
+		for _, a := range s.options.Alerts.Of(q.ID()) {
+			d.Alerts = append(d.Alerts, newAlert(&a))
+		}
+	}
+	return d
 }
 
 func labelsOf(list []alert.Label) map[string]string {

@@ -114,6 +114,10 @@ func TestAlertsAreToldAndSilenced(t *testing.T) {
 	if one["state"] != "firing" || one["rule"] != "any query" || one["query"] != "orders" || one["severity"] != "critical" {
 		t.Errorf("%v", one)
 	}
+	own := get(t, a, "GET", "/queries/"+one["queryId"].(string), "localhost").Body.String()
+	if !strings.Contains(own, `<section id="alerts"`) || !strings.Contains(own, "<b>any query</b>") {
+		t.Error("the query's own page does not show its alert")
+	}
 	page := get(t, a, "GET", "/alerts", "localhost").Body.String()
 	safe(t, "alerts", page)
 	for _, want := range []string{"1 alert is firing.", "1 critical", "any query", "repeated every 30", "127.0.0.1:1",

@@ -59,7 +59,7 @@ func TestAnswersHaveTheirFields(t *testing.T) {
 		"processedSparkRowsPerSecond "
 	for path, want := range map[string]string{
 		"/api/v1/fleet": "nowAtMs server sparkStepSeconds stripStepSeconds totals queries",
-		"/api/v1/queries/" + q.ID(): row + "nowAtMs verdict inFlight operators sources sink events error " +
+		"/api/v1/queries/" + q.ID(): row + "nowAtMs verdict inFlight operators sources sink events alerts error " +
 			"freshnessP50Ms freshnessP99Ms freshnessMaxMs freshnessFloorMs newestAgeMs oldestUnreadAgeMs " +
 			"watermarkLagMs watermarkDelayMs droppedRatio capRows capName stateLimitBytes startedAtMs endedAtMs " +
 			"endReason status lastBatchId nextTriggerInMs bounded",

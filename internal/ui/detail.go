@@ -18,6 +18,7 @@ type detail struct {
 	Sources           []source    `json:"sources"`
 	Sink              optional    `json:"sink"`
 	Events            []event     `json:"events"`
+	Alerts            []alertJSON `json:"alerts"`
 	Error             *failure    `json:"error"`
 	FreshnessP50Ms    number      `json:"freshnessP50Ms"`
 	FreshnessP99Ms    number      `json:"freshnessP99Ms"`
@@ -104,7 +105,7 @@ type failure struct {
 
 func (s *server) query(w http.ResponseWriter, r *http.Request) {
 	if q := s.find(w, r); q != nil {
-		answer(w, newDetail(q, s.options.Now()))
+		answer(w, s.detailOf(q, s.options.Now()))
 	}
 }
 
@@ -114,6 +115,7 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 		fleetRow: newFleetRow(q, now), NowAtMs: instant(now),
 		Verdict: verdictJSON{a.Sentence, a.Reason, orNone(a.Why), orNone(a.Todo), nil},
 		Sink:    optional(snapshot.Sink), Operators: []operator{}, Sources: []source{}, Events: []event{},
+		Alerts:         []alertJSON{},
 		FreshnessP50Ms: milliseconds(a.DeliveryP50), FreshnessP99Ms: milliseconds(a.DeliveryP99),
 		FreshnessMaxMs: milliseconds(a.DeliveryMax), FreshnessFloorMs: milliseconds(a.Floor),
 		NewestAgeMs:       milliseconds(a.NewestAge + now.Sub(a.At).Seconds()),

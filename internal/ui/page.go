@@ -116,16 +116,16 @@ func (s *server) showFleet(w http.ResponseWriter, r *http.Request) {
 	if len(f.Queries) == 1 {
 		if q := s.registry.Find(f.Queries[0].ID); q != nil {
 			p.charts = true
-			one = newQueryPage(q, now)
+			one = s.newQueryPage(q, now)
 		}
 	}
 	begin(w, http.StatusOK)
 	writefleetPage(w, p, f, one)
 }
 
-func newQueryPage(q *monitor.Query, now time.Time) *queryPage {
+func (s *server) newQueryPage(q *monitor.Query, now time.Time) *queryPage {
 	p := &queryPage{
-		detail: newDetail(q, now), batches: newBatches(q), logs: &logList{},
+		detail: s.detailOf(q, now), batches: newBatches(q), logs: &logList{},
 		series: newSeries(q, now.Add(-time.Hour), now, seriesStep),
 	}
 	if last := q.Last(); last != nil {
@@ -144,7 +144,7 @@ func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
 		writemissingPage(w, p, id)
 		return
 	}
-	body := newQueryPage(q, time.Time(p.now))
+	body := s.newQueryPage(q, time.Time(p.now))
 	if s.mayHear(r) {
 		body.logs, _ = newLogs(q, 0)
 	}

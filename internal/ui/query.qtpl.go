@@ -30,6 +30,7 @@ func streamqueryBody(qw422016 *qt422016.Writer, p *queryPage) {
 	streamfacts(qw422016, p.detail)
 	qw422016.N().S(`</aside></div><div class="part" id="below">`)
 	streambatchesBox(qw422016, p.batches)
+	streamalertsBox(qw422016, p.detail)
 	qw422016.N().S(`<div class="duo">`)
 	streamsourcesBox(qw422016, p.detail)
 	streameventsBox(qw422016, p.detail)
@@ -677,6 +678,38 @@ func writepartitionTable(qq422016 qtio422016.Writer, s *source) {
 func partitionTable(s *source) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writepartitionTable(qb422016, s)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamalertsBox(qw422016 *qt422016.Writer, q *detail) {
+	if len(q.Alerts) > 0 {
+		streamsection(qw422016, "alerts", "Alerts", "that fire, UTC")
+		qw422016.N().S(`<ol class="log">`)
+		for _, a := range q.Alerts {
+			qw422016.N().S(`<li>`)
+			streamtimeTag(qw422016, a.FiredAtMs, when(a.FiredAtMs, q.NowAtMs))
+			qw422016.N().S(`<span><b>`)
+			qw422016.E().S(a.Rule)
+			qw422016.N().S(`</b>`)
+			qw422016.N().S(` `)
+			qw422016.E().S(a.Text)
+			qw422016.N().S(`</span></li>`)
+		}
+		qw422016.N().S(`</ol></section>`)
+	}
+}
+
+func writealertsBox(qq422016 qtio422016.Writer, q *detail) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamalertsBox(qw422016, q)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func alertsBox(q *detail) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writealertsBox(qb422016, q)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

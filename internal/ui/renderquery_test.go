@@ -15,6 +15,7 @@ func renderQuery(r *fleetRow, now instant, i int) *queryPage {
 		fleetRow: r, NowAtMs: now,
 		Verdict: verdictJSON{"It " + r.Reason + ".", r.Reason, []string{}, []string{}, nil},
 		Sink:    optional(r.Application), Operators: []operator{}, Sources: []source{}, Events: []event{},
+		Alerts:         []alertJSON{},
 		FreshnessP50Ms: unknown(), FreshnessP99Ms: unknown(), FreshnessMaxMs: unknown(),
 		FreshnessFloorMs: unknown(), NewestAgeMs: unknown(), OldestUnreadAgeMs: unknown(),
 		WatermarkLagMs: unknown(), WatermarkDelayMs: unknown(),
@@ -48,6 +49,10 @@ func (d *detail) renderFull(at func(time.Duration) instant, i int) {
 	d.Verdict.Eta = &etaJSON{"Not catching up", "Short by 17 %."}
 	d.FreshnessFloorMs, d.WatermarkDelayMs, d.DroppedRatio, d.CapRows = 15_000, 600_000, 0.0123, 100_000
 	d.StateLimitBytes = 8e9
+	d.Alerts = []alertJSON{{ID: "a1", State: "firing", Severity: "critical", Rule: "query <failed>",
+		Query: "q", QueryID: "i",
+		Text: "It & <b>.", Labels: map[string]string{}, FiredAtMs: at(time.Hour), HeldAtMs: at(time.Hour),
+		SentTo: []string{}}}
 	d.InFlight = &flightJSON{18499, at(4 * time.Second), "compute", 66_896, 100_000, at(2 * time.Second),
 		"the <lake>"}
 	if i == 3 {

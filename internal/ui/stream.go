@@ -110,7 +110,7 @@ func (t *teller) tell(now time.Time) {
 	t.last = seq
 	for _, q := range t.queries {
 		found := t.server.registry.Find(q.id)
-		e := q.since(found, now)
+		e := q.since(t.server, found, now)
 		if found != nil && t.hears {
 			e.Logs = q.printed(found)
 		}
@@ -146,7 +146,7 @@ type queryEvent struct {
 }
 
 // since is what is new of the query.
-func (t *toldQuery) since(q *monitor.Query, now time.Time) *queryEvent {
+func (t *toldQuery) since(s *server, q *monitor.Query, now time.Time) *queryEvent {
 	e := &queryEvent{NowAtMs: now.UnixMilli(), ID: t.id, Gone: q == nil, Batches: []batch{}}
 	if q == nil {
 		return e
@@ -163,7 +163,7 @@ func (t *toldQuery) since(q *monitor.Query, now time.Time) *queryEvent {
 	if len(e.Batches) > 0 {
 		t.batch = e.Batches[0].BatchID
 	}
-	d := newDetail(q, now)
+	d := s.detailOf(q, now)
 	d.NowAtMs = instant{} // stands in the event
 	if text := mustJSON(d); !bytes.Equal(text, t.text) {
 		t.text, e.Query = text, text

@@ -190,7 +190,7 @@ func (s *server) queries(w http.ResponseWriter, _ *http.Request) {
 	now := s.options.Now()
 	list := queryList{instant(now), []*detail{}}
 	for _, q := range s.registry.Queries() {
-		list.Queries = append(list.Queries, newDetail(q, now))
+		list.Queries = append(list.Queries, s.detailOf(q, now))
 	}
 	answer(w, list)
 }

@@ -95,6 +95,20 @@ func (a *Alerts) Overview() Overview {
 	return o
 }
 
+// Of is what fires of a query, silent or not, the worst first.
+func (a *Alerts) Of(queryID string) []View {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var out []View
+	for k, one := range a.live {
+		if k.query == queryID && one.state == Firing {
+			out = append(out, one.view())
+		}
+	}
+	slices.SortFunc(out, func(x, y View) int { return worst(&x, &y) })
+	return out
+}
+
 func (one *alert) view() View {
 	v := View{
 		ID: one.id, State: string(one.state), Severity: one.rule.severity, Rule: one.rule.name,

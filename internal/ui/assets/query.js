@@ -247,6 +247,12 @@ export function sources(q) {
 // when is the time of something, with its day when that is not today's.
 const when = (ms, now) => now - ms > 432e5 ? `${fmt.day(ms).slice(5)} ${fmt.clock(ms, false)}` : fmt.clock(ms);
 
+export function alerts(q) {
+  const items = q.alerts.map(a => `<li>${time(a.firedAtMs, when(a.firedAtMs, q.nowAtMs))}` +
+    `<span><b>${esc(a.rule)}</b> ${esc(a.text)}</span></li>`);
+  return items.length ? section('alerts', 'Alerts', 'that fire, UTC', `<ol class="log">${items.join('')}</ol>`) : '';
+}
+
 export function events(q) {
   const items = q.events.slice(0, 30)
     .map(e => `<li>${time(e.atMs, when(e.atMs, q.nowAtMs))}<span>${esc(e.text)}</span></li>`);
@@ -392,7 +398,7 @@ const half = x => Math.floor(x + .5);
 export const top = q =>
   `<header class="head">${head(q)}</header>${banner(q)}${errorBox(q)}${figures(q)}${inFlight(q)}`;
 export const side = (q, list) => operators(q) + phases(list) + facts(q);
-export const below = (q, list) => `${batches(list)}<div class="duo">${sources(q)}${events(q)}</div>`;
+export const below = (q, list) => `${batches(list)}${alerts(q)}<div class="duo">${sources(q)}${events(q)}</div>`;
 
 export function queryPage(q, list, text, series, printed) {
   return `<div class="part" id="top">${top(q)}</div>` +
