@@ -26,7 +26,8 @@ type Run struct {
 	// Parts is told when the rows have ended how many partitions they had; may be
 	// nil.
 	Parts func(n int)
-	// EventTimes is told, chunk by chunk, what passed a watermark; may be nil.
+	// EventTimes is told what passed a watermark once all did, for each partition; may be
+	// nil.
 	EventTimes func(w *plan.Watermark, seen EventTimes)
 	// Python runs functions of the user; nil refuses them.
 	Python *Python

@@ -258,12 +258,29 @@ func TestWatermarkSeesEventTimes(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if diff := cmp.Diff(EventTimes{Count: 2, Min: 0, Max: 1704067205000, Sum: 1704067205000}, seen); diff != "" {
+	want := EventTimes{Count: 2, Min: 0, Max: 1704067205000, Mean: 1704067205000 / 2.0}
+	if diff := cmp.Diff(want, seen); diff != "" {
 		t.Errorf("event times (-want +got):\n%s", diff)
 	}
-	before := eventTimes(chunk.Of(plan.Timestamp, []int64{-1, -1000}))
-	if diff := cmp.Diff(EventTimes{Count: 2, Min: -1, Max: -1, Sum: -2}, before); diff != "" {
+	var before EventTimes
+	before.add(chunk.Of(plan.Timestamp, []int64{-1, -1000}))
+	if diff := cmp.Diff(EventTimes{Count: 2, Min: -1, Max: -1, Mean: -1}, before); diff != "" {
 		t.Errorf("before 1970 (-want +got):\n%s", diff)
+	}
+}
+
+// Spark tells of many rows of one time that time, whatever a sum of theirs would round to.
+func TestMeanOfEqualTimesIsThatTime(t *testing.T) {
+	const ms = 1789000000123
+	var few, many EventTimes
+	for range 100_000 {
+		few.add(chunk.Of(plan.Timestamp, []int64{ms * 1000}))
+	}
+	for range 1000 {
+		many = many.Merge(few)
+	}
+	if many.Count != 100_000_000 || many.Mean != ms {
+		t.Errorf("the mean of %d rows is %f, want %d", many.Count, many.Mean, ms)
 	}
 }
 

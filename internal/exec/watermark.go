@@ -10,8 +10,9 @@ import (
 type EventTimes struct {
 	Count    int64
 	Min, Max int64
-	// Sum of all times, for the average; a float does not overflow.
-	Sum float64
+	// Mean is kept row by row, as Spark does: it rounds as Spark's, and that of equal
+	// times is that time, however many there are.
+	Mean float64
 }
 
 // Merge adds what passed elsewhere.
@@ -22,7 +23,9 @@ func (t EventTimes) Merge(o EventTimes) EventTimes {
 	case o.Count == 0:
 		return t
 	}
-	return EventTimes{t.Count + o.Count, min(t.Min, o.Min), max(t.Max, o.Max), t.Sum + o.Sum}
+	count := t.Count + o.Count
+	mean := t.Mean + (o.Mean-t.Mean)*float64(o.Count)/float64(count)
+	return EventTimes{count, min(t.Min, o.Min), max(t.Max, o.Max), mean}
 }
 
 // watermarkOp lets rows through and tells what event times they hold.
@@ -47,14 +50,23 @@ func (o *watermarkOp) parts(r *running) int { return o.in.parts(r) }
 
 func (o *watermarkOp) rows(r *running) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
+		var seen []EventTimes // of each partition
+		if r.run.EventTimes != nil {
+			defer func() {
+				for _, of := range seen {
+					r.run.EventTimes(o.node, of)
+				}
+			}()
+		}
 		for c, err := range o.in.rows(r) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if r.run.EventTimes != nil {
-				r.run.EventTimes(o.node, eventTimes(c.Cols[o.at]))
+			for len(seen) <= c.Part {
+				seen = append(seen, EventTimes{})
 			}
+			seen[c.Part].add(c.Cols[o.at])
 			if !yield(pick(c, o.keep), nil) {
 				return
 			}
@@ -62,13 +74,11 @@ func (o *watermarkOp) rows(r *running) chunk.Rows {
 	}
 }
 
-// eventTimes sums up a column of timestamps, or the ends of a column of
-// windows.
-func eventTimes(v *chunk.Vector) EventTimes {
+// add takes in a column of timestamps, or the ends of a column of windows.
+func (t *EventTimes) add(v *chunk.Vector) {
 	if v.Type.Kind == plan.KindStruct {
 		v = v.Field(len(v.Kids) - 1)
 	}
-	t := EventTimes{Count: int64(v.Len)}
 	for i, us := range chunk.Values[int64](v) {
 		ms := int64(0)
 		if v.Valid.Get(i) {
@@ -77,11 +87,11 @@ func eventTimes(v *chunk.Vector) EventTimes {
 				ms--
 			}
 		}
-		if i == 0 {
+		if t.Count == 0 {
 			t.Min, t.Max = ms, ms
 		}
+		t.Count++
 		t.Min, t.Max = min(t.Min, ms), max(t.Max, ms)
-		t.Sum += float64(ms)
+		t.Mean += (float64(ms) - t.Mean) / float64(t.Count)
 	}
-	return t
 }

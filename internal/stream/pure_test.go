@@ -158,7 +158,7 @@ func TestAdmit(t *testing.T) {
 }
 
 func seenUpTo(ms int64) exec.EventTimes {
-	return exec.EventTimes{Count: 1, Min: ms, Max: ms, Sum: float64(ms)}
+	return exec.EventTimes{Count: 1, Min: ms, Max: ms, Mean: float64(ms)}
 }
 
 func TestWatermarkAdvances(t *testing.T) {

@@ -152,8 +152,7 @@ func (r *run) eventTime(at *fixed) *monitor.EventTime {
 	e := &monitor.EventTime{WatermarkMs: at.watermarkMs}
 	for _, seen := range r.times {
 		if seen.Count > 0 {
-			mean := seen.Sum / float64(seen.Count)
-			e.Rows = &monitor.EventTimeRange{MinMs: seen.Min, AvgMs: int64(mean), MaxMs: seen.Max}
+			e.Rows = &monitor.EventTimeRange{MinMs: seen.Min, AvgMs: int64(seen.Mean), MaxMs: seen.Max}
 			break
 		}
 	}
