@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -60,15 +61,29 @@ func createMetadata(place connector.Place, name string) (string, error) {
 
 func parseMetadata(name string, data []byte) (string, error) {
 	var meta struct {
-		ID string `json:"id"`
+		ID json.RawMessage `json:"id"`
 	}
 	if err := json.Unmarshal(data, &meta); err != nil {
-		return "", badJSON(name, err)
+		return "", damagedMetadata(badJSON(name, err))
 	}
-	if uuid.Validate(meta.ID) != nil {
-		return "", badJSON(name, fmt.Errorf("%q is not a query id", meta.ID))
+	id := strings.Trim(string(meta.ID), `"`)
+	switch {
+	case meta.ID == nil:
+		none := badJSON(name, errors.New("it holds no id"))
+		none.Class = "org.json4s.MappingException"
+		return "", damagedMetadata(none)
+	case uuid.Validate(id) != nil:
+		return "", damagedMetadata(plan.IllegalArgument("Invalid UUID string: %s. So %s is damaged", id, name))
 	}
-	return meta.ID, nil
+	return id, nil
+}
+
+// damagedMetadata says what to do about it: nobody knows which query the checkpoint is
+// of.
+func damagedMetadata(e *plan.Error) *plan.Error {
+	e.Hint = `Put the file back from a copy, or write {"id":"…"} with the query's id, which its events and ` +
+		"pages showed, into it; a new checkpointLocation starts over."
+	return e
 }
 
 func refuseOrphanLogs(place connector.Place) error {

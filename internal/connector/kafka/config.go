@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,6 +134,21 @@ func (c Config) Servers() []string {
 	return servers
 }
 
+// checkServer refuses what is no host and port: there is no port to take without one.
+func checkServer(server string) error {
+	host, port, err := net.SplitHostPort(server)
+	why := ""
+	switch n, bad := strconv.ParseUint(port, 10, 16); {
+	case err != nil || port == "" || host == "":
+		why = "Invalid url in bootstrap.servers: " + server + "; a server is written as host:port"
+	case bad != nil || n == 0:
+		why = "Invalid port in bootstrap.servers: " + server + "; ports are numbers from 1 to 65535"
+	default:
+		return nil
+	}
+	return &ConfigError{"bootstrap.servers", server, why}
+}
+
 const (
 	// A single batch that becomes larger than this when decompressed is refused.
 	maxDecompressed = 256 << 20
@@ -153,6 +169,11 @@ func (c Config) connection() ([]kgo.Opt, error) {
 	servers := c.Servers()
 	if len(servers) == 0 {
 		return nil, &ConfigError{"bootstrap.servers", c.Settings["bootstrap.servers"], "No server is named"}
+	}
+	for _, s := range servers {
+		if err := checkServer(s); err != nil {
+			return nil, err
+		}
 	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(servers...),

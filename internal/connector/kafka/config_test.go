@@ -37,6 +37,15 @@ func TestSettingsThatAreRefused(t *testing.T) {
 		{"linger.ms", "-1", true, "Value must be at least 0"},
 		{"sasl.mechanism", "GSSAPI", false, ""}, // without a protocol that uses it
 		{"security.protocol", "TLS", false, "configuration security.protocol"},
+		{"bootstrap.servers", "localhost", false, "Invalid url in bootstrap.servers: localhost"},
+		{"bootstrap.servers", "a:1,localhost", false, "Invalid url in bootstrap.servers: localhost"},
+		{"bootstrap.servers", "localhost:", false, "Invalid url in bootstrap.servers: localhost:"},
+		{"bootstrap.servers", ":9092", false, "Invalid url in bootstrap.servers: :9092"},
+		{"bootstrap.servers", "http://localhost:9092", false, "Invalid url in bootstrap.servers: http"},
+		{"bootstrap.servers", "localhost:x", false, "Invalid port in bootstrap.servers: localhost:x"},
+		{"bootstrap.servers", "localhost:99999", false, "Invalid port in bootstrap.servers: localhost:99999"},
+		{"bootstrap.servers", "[::1]:9092, b:1,", false, ""},
+		{"bootstrap.servers", " ,", false, "No server is named"},
 		{"security.protocol", "SASL_PLAINTEXT", false, "sasl.mechanism=GSSAPI is not supported"},
 	}
 	for _, test := range tests {
