@@ -245,12 +245,40 @@ func (c *compiler) fold(s *step) {
 	if err != nil {
 		return
 	}
+	if s.foresee(args, c.set.env) != nil {
+		return // a row that asks for it fails
+	}
 	v, err := kernel(args, nil, 1)
-	if err != nil {
+	if err != nil || chunk.SizeOf(v) > largeLiteral {
 		return
 	}
 	lit := plan.Lit(v.Value(0), s.of)
 	*s = step{expr: lit, of: s.of, column: -1, literal: v, constant: true}
+}
+
+// largeLiteral is the size up to which a constant is kept in the plan.
+const largeLiteral = 16 << 20
+
+// perByte is how much of a collection may come of a byte of text: an element, its
+// offset, and as much again while it grows.
+const perByte = 8
+
+// foresee refuses what a call may make of large texts, such as the parts of one, before
+// it is made.
+func (s *step) foresee(args []*chunk.Vector, env *function.Env) error {
+	if s.of.Kind != plan.KindArray && s.of.Kind != plan.KindMap {
+		return nil
+	}
+	n := int64(0)
+	for _, a := range args {
+		if a.Type.IsString() || a.Type.Kind == plan.KindBinary {
+			n += chunk.SizeOf(a)
+		}
+	}
+	if n < largeBytes {
+		return nil
+	}
+	return env.Memory.Fits("value of "+nameOf(s.expr), perByte*n)
 }
 
 // kernel makes the kernel of a step that is a cast or a call of the shelf.

@@ -347,6 +347,9 @@ func evalKernel(ev *Evaluator, i int, sel chunk.Sel) (*chunk.Vector, error) {
 	if err != nil {
 		return nil, At(err, s.expr)
 	}
+	if err := s.foresee(args, &ev.env); err != nil {
+		return nil, At(err, s.expr)
+	}
 	v, err := kernel(args, sel, ev.c.Rows)
 	return ev.charged(s, v, err)
 }

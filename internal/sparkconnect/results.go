@@ -35,7 +35,11 @@ func (x *execution) relation(r *pb.Relation) error {
 	if err != nil {
 		return err
 	}
-	if err := x.send(&pb.ExecutePlanResponse{Schema: encodeType(result.Schema)}); err != nil {
+	schema, err := encodeSchema(result.Schema)
+	if err != nil {
+		return err
+	}
+	if err := x.send(&pb.ExecutePlanResponse{Schema: schema}); err != nil {
 		return err
 	}
 	if err := x.sendRows(result); err != nil {

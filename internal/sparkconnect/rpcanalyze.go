@@ -79,8 +79,11 @@ func (a *analysis) plans(r *pb.AnalyzePlanRequest) error {
 		if err != nil {
 			return err
 		}
-		a.out.Result = &pb.AnalyzePlanResponse_Schema_{
-			Schema: &pb.AnalyzePlanResponse_Schema{Schema: encodeType(plan.SchemaOf(n.Output()))}}
+		schema, err := encodeSchema(plan.SchemaOf(n.Output()))
+		if err != nil {
+			return err
+		}
+		a.out.Result = &pb.AnalyzePlanResponse_Schema_{Schema: &pb.AnalyzePlanResponse_Schema{Schema: schema}}
 	case *pb.AnalyzePlanRequest_TreeString_:
 		n, err := a.resolve(m.TreeString.GetPlan())
 		if err != nil {

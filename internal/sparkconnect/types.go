@@ -144,6 +144,41 @@ func intervalOf(t plan.Type, start, end *int32, first plan.IntervalField) (plan.
 	return t, nil
 }
 
+// mostMessages is how deep messages of a schema may nest: readers of Protocol Buffers
+// stop at a hundred, and answers have a few around it. Arrow stops at 64 types, which is
+// farther.
+const mostMessages = 94
+
+// encodeSchema is the schema of a result, or why no client could read it.
+func encodeSchema(schema plan.Type) (*pb.DataType, error) {
+	for _, f := range schema.Fields {
+		if messages(f.Type) <= mostMessages {
+			continue
+		}
+		return nil, &plan.Error{
+			Class: plan.ClassJavaUnsupported,
+			Msg:   "The types of column " + f.Name + " nest deeper than a client can read, about 45 levels.",
+			Hint:  "Take the values apart with explode, or turn the inner ones into text with to_json.",
+		}
+	}
+	return encodeType(schema), nil
+}
+
+// messages is how deep the messages of a type nest.
+func messages(t plan.Type) int {
+	switch t.Kind {
+	case plan.KindArray:
+		return 2 + messages(*t.Elem)
+	case plan.KindMap:
+		return 2 + max(messages(*t.Key), messages(*t.Elem))
+	}
+	most := 0
+	for _, f := range t.Fields {
+		most = max(most, 1+messages(f.Type))
+	}
+	return 2 + most
+}
+
 // encodeType is a type as the client reads it in schemas.
 func encodeType(t plan.Type) *pb.DataType {
 	switch t.Kind {

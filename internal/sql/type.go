@@ -47,7 +47,9 @@ func ParseSchemaText(text string) (plan.Type, error) {
 	if err == nil {
 		return t, nil
 	}
-	_, err = ParseType(text)
+	if first, ok := err.(*plan.Error); !ok || first.Condition != "FAILED_TO_PARSE_TOO_COMPLEX" {
+		_, err = ParseType(text)
+	}
 	if said, ok := err.(*plan.Error); ok {
 		about := *said
 		about.Class = plan.ClassAnalysis
