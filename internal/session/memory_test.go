@@ -34,7 +34,6 @@ func TestQueriesStayWithinTheirMemory(t *testing.T) {
 		"SELECT size(transform(sequence(1, 2000), x -> sequence(1, 100000)))",
 		"SELECT size(split(repeat('a,', 4000000), ','))",
 		"SELECT size(split(repeat('a,', 4000000 + id), ',')) FROM range(1)",
-		"SELECT size(transform(sequence(1, 2000), x -> transform(sequence(1, 2000), y -> sequence(1, y))))",
 		"SELECT size(aggregate(sequence(1, 40), array(1), (a, x) -> concat(a, a)))",
 		"SELECT id, uuid() AS u FROM range(2000000) ORDER BY u",
 		"SELECT size(collect_list(id)) FROM range(10000000)",
