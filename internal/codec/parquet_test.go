@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow/decimal128"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -274,4 +277,51 @@ func BenchmarkParquetSmallFile(b *testing.B) {
 	for b.Loop() {
 		write(b, schema, ParquetOptions{}, c)
 	}
+}
+
+// BenchmarkParquetWrite is a file of 65,536 rows; bar: 1.3 times what arrow-go takes
+// for the same rows with its defaults, which is printed beside.
+func BenchmarkParquetWrite(b *testing.B) {
+	schema := plan.Struct(plan.Col("id", plan.Long), plan.Col("word", plan.String), plan.Col("price", plan.Double),
+		plan.Col("at", plan.Timestamp), plan.Col("n", plan.Int), plan.Col("text", plan.String))
+	words := []string{"alpha", "beta", "gamma", "delta"}
+	var chunks []*chunk.Chunk
+	for k := range 64 {
+		c := chunk.NewChunk(schema, chunk.MaxRows)
+		for i := range chunk.MaxRows {
+			n := int64(k*chunk.MaxRows + i)
+			c.AppendValues([]plan.Value{n, words[n%4], float64(n*7919%10_007) / 100, 1_700_000_000_000_000 + n*1000,
+				n % 1000, fmt.Sprint("a text of its own ", n*7919)})
+		}
+		chunks = append(chunks, c)
+	}
+	rows := func(b *testing.B) {
+		b.ReportMetric(float64(b.N)*float64(64*chunk.MaxRows)/b.Elapsed().Seconds(), "rows/s")
+	}
+	b.Run("weir", func(b *testing.B) {
+		for b.Loop() {
+			write(b, schema, ParquetOptions{}, chunks...)
+		}
+		rows(b)
+	})
+	b.Run("arrow-go", func(b *testing.B) {
+		as := chunk.ArrowSchema(schema, chunk.ArrowOptions{Zone: "UTC"})
+		props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy))
+		for b.Loop() {
+			var out bytes.Buffer
+			w, err := pqarrow.NewFileWriter(as, &out, props, pqarrow.DefaultWriterProps())
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, c := range chunks {
+				if err := w.WriteBuffered(c.ToArrow(as)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		rows(b)
+	})
 }
