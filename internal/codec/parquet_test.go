@@ -282,7 +282,8 @@ func BenchmarkParquetSmallFile(b *testing.B) {
 // BenchmarkParquetWrite is a file of 65,536 rows; bar: 1.3 times what arrow-go takes
 // for the same rows with its defaults, which is printed beside.
 func BenchmarkParquetWrite(b *testing.B) {
-	schema := plan.Struct(plan.Col("id", plan.Long), plan.Col("word", plan.String), plan.Col("price", plan.Double),
+	schema := plan.Struct(plan.Col("id", plan.Long), plan.Col("word", plan.String), plan.Col("price",
+		plan.Double),
 		plan.Col("at", plan.Timestamp), plan.Col("n", plan.Int), plan.Col("text", plan.String))
 	words := []string{"alpha", "beta", "gamma", "delta"}
 	var chunks []*chunk.Chunk

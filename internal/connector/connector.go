@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -29,6 +30,8 @@ type Env struct {
 	// Compute makes SQL expressions over columns of a schema ready to be computed, now
 	// being the time that they see. Nil where there is no SQL.
 	Compute func(texts []string, columns plan.Type, now time.Time) (*Computed, error)
+	// Snapshots are of Delta tables that were read before; nil keeps none.
+	Snapshots *delta.Cache
 	// NextWrite names the next write into the table of a directory, where the function of
 	// a foreachBatch is at work that shall write each batch once: version is the batch.
 	// Nil elsewhere.

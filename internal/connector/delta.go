@@ -238,7 +238,7 @@ func createDelta(ctx context.Context, env *Env, spec CreateSpec) error {
 		return err
 	}
 	if !spec.Replace {
-		s, err := t.Load(ctx)
+		s, err := env.Snapshots.Load(ctx, t)
 		if err == nil {
 			return s.CheckSame(spec.Schema, spec.Partitions, spec.Properties)
 		}
@@ -300,7 +300,7 @@ func writeDelta(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	if spec.Make != nil {
 		return makeDelta(ctx, env, t, spec, rows)
 	}
-	s, err := t.Load(ctx)
+	s, err := env.Snapshots.Load(ctx, t)
 	switch {
 	case err == nil && spec.Mode == plan.SaveError:
 		return deltaError("DELTA_PATH_EXISTS", "42K04",

@@ -49,7 +49,7 @@ func loadVersion(ctx context.Context, env *Env, t delta.Table, o plan.Options) (
 		}
 		return t.LoadVersion(ctx, n)
 	}
-	return t.Load(ctx)
+	return env.Snapshots.Load(ctx, t)
 }
 
 // pathVersion and pathTime are what a path may end in to name an older version of

@@ -27,5 +27,6 @@
 // Not written: deletion vectors, the log's clean-up. Files that a crash left are
 // invisible and stay until a vacuum.
 //
-// A Snapshot belongs to one goroutine at a time. There are no goroutines here.
+// A Snapshot belongs to one goroutine at a time, a Cache to all: its lock is not held
+// while files are read. There are no goroutines here.
 package delta

@@ -94,7 +94,7 @@ func (sc *scope) loadDelta(ctx context.Context, name []string, statement string,
 	if err != nil {
 		return nil, nil, err
 	}
-	snapshot, err := t.Load(ctx)
+	snapshot, err := sc.files.Snapshots.Load(ctx, t.Table)
 	return t, snapshot, err
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
@@ -71,6 +72,7 @@ type Engine struct {
 	registry    *monitor.Registry
 	streams     *stream.Manager
 	ids         *plan.IDs
+	snapshots   delta.Cache
 	log         *slog.Logger
 	base        *baseConf
 	parallelism int

@@ -61,7 +61,7 @@ func (s *Session) begin() (*scope, error) {
 	}}
 	sc.files = &connector.Env{
 		Files: s.engine.files, Eval: sc.eval, Conf: lookup, Parallelism: s.engine.parallelism,
-		Now: time.Now, Console: s.engine.options.Console,
+		Now: time.Now, Console: s.engine.options.Console, Snapshots: &s.engine.snapshots,
 		Warn: func(text string) { s.engine.log.Warn(text, "session", s.id) },
 		Condition: func(cond plan.Expr, columns []*plan.Attribute) (func(*chunk.Chunk) (chunk.Sel, error), error) {
 			return eval.Condition(cond, columns, sc.eval)

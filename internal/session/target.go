@@ -109,7 +109,7 @@ func (t *target) open(ctx context.Context, scan *plan.Scan) error {
 	if err != nil {
 		return err
 	}
-	if t.snapshot, err = table.Load(ctx); err != nil {
+	if t.snapshot, err = t.scope.files.Snapshots.Load(ctx, table); err != nil {
 		return err
 	}
 	if err := t.snapshot.CheckWritable(); err != nil {
