@@ -274,6 +274,7 @@ func (r *resolver) layered(g *grouping, groups []plan.Expr) (plan.Node, error) {
 		if i := indexOf(groups, e); i >= 0 {
 			e = columns[i]
 		}
+		e = markOfColumns(e, groups, m.Group)
 		if i := indexOf(below, e); i >= 0 {
 			return plan.ToAttribute(below[i])
 		}
@@ -290,7 +291,11 @@ func (r *resolver) layered(g *grouping, groups []plan.Expr) (plan.Node, error) {
 		list[i] = overGroups(e, groups, replace)
 	}
 	m.Exprs = below
-	return r.projected(m, carryNames(g.list, list))
+	out, err := r.projected(m, carryNames(g.list, list))
+	if p, ok := out.(*plan.Project); ok && p.Input == plan.Node(m) {
+		p.Grouped = g.kind != plan.GroupBy
+	}
+	return out, err
 }
 
 // overGroups replaces the grouping expressions and aggregate calls in an

@@ -168,6 +168,12 @@ func (r *resolver) repartition(n *plan.Repartition) (plan.Node, error) {
 	}
 	for i, e := range list {
 		list[i] = unnamed(e)
+		if o, ok := list[i].(*plan.SortOrder); ok {
+			list[i] = o.Child // of a range: which rows are together is all that counts
+		}
+		if err := r.notForOperator("RepartitionByExpression", list[i]); err != nil {
+			return nil, err
+		}
 	}
 	m := plan.NewRepartition(x.exposed(in), n.Count, list)
 	m.Coalesce = n.Coalesce

@@ -108,7 +108,7 @@ func (x *exprs) alias(n *plan.Alias) (plan.Expr, error) {
 	m := *n
 	m.Child = unnamed(child)
 	m.ID = x.IDs.Next()
-	return &m, nil
+	return &m, x.notAnOrder(m.Child)
 }
 
 // unnamed takes names off an expression.
@@ -181,8 +181,8 @@ func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error
 	}
 	def, builtin := function.Lookup(name)
 	in := x
-	python := !builtin && x.aggregatesBy(name)
-	if x.below != nil && over == nil && (python || builtin && def.BindAggregate != nil) {
+	aggregates := builtin && def.BindAggregate != nil || !builtin && (isMark(name) || x.aggregatesBy(name))
+	if x.below != nil && over == nil && aggregates {
 		in = x.below
 	}
 	b := &function.Binding{Name: name, Distinct: n.Distinct, Origin: n.Origin, Env: x.Eval,
@@ -193,6 +193,11 @@ func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error
 	}
 	if err := x.noGenerator(n, b.Args); err != nil {
 		return nil, err
+	}
+	if !builtin || def.BindAggregate == nil { // listagg has its order among its arguments
+		if err := x.notAnOrder(b.Args...); err != nil {
+			return nil, err
+		}
 	}
 	if name == "input_file_name" && x.readsFiles() {
 		return nil, plan.Unsupported(
@@ -218,6 +223,9 @@ func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error
 	if b.Args, err = x.padded(def.Name, b.Args); err != nil {
 		return nil, err
 	}
+	if def.Name == "not" && len(b.Args) == 1 {
+		b.Args[0] = underNot(b.Args[0])
+	}
 	e, err := function.BindCall(b)
 	switch {
 	case err != nil:
@@ -231,6 +239,28 @@ func (x *exprs) called(n *plan.UnresolvedFunction, over *over) (plan.Expr, error
 			"funcName", x.sqlExpr(e)).At(cmp.Or(x.query, n.Origin))
 	}
 	return x.aggregateCall(e)
+}
+
+// underNot turns the sense of every IN of a subquery that a NOT reaches, through AND, OR
+// and further NOTs: Spark moves NOT down to them.
+func underNot(e plan.Expr) plan.Expr {
+	switch n := e.(type) {
+	case *plan.Subquery:
+		m := *n
+		m.Negated = !n.Negated
+		return &m
+	case *plan.Call:
+		if !slices.Contains([]string{"and", "or", "not"}, n.Name) || !holdsSubquery(n) {
+			return n
+		}
+		list := make([]plan.Expr, len(n.Args))
+		for i, arg := range n.Args {
+			list[i] = underNot(arg)
+		}
+		return n.WithChildren(list)
+	default:
+		return e
+	}
 }
 
 // notOnShelf is a call of a function of the session, or the error about one that

@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -95,6 +96,7 @@ type lifted struct {
 	// agg is the Aggregate that the relation stands on, nil when there is none.
 	agg   *plan.Aggregate
 	extra []plan.Expr
+	shown []*plan.Attribute // of the Aggregate, which the relation does not show
 	need  []*plan.Attribute
 }
 
@@ -121,7 +123,7 @@ func aggregateBelow(n plan.Node) *plan.Aggregate {
 			n = m.Input
 		case *plan.Project:
 			for _, e := range m.Exprs {
-				if _, ok := e.(*plan.Attribute); !ok {
+				if _, ok := e.(*plan.Attribute); !ok && !m.Grouped {
 					return nil
 				}
 			}
@@ -180,7 +182,10 @@ func (l *lifted) keep(e plan.Expr) plan.Expr {
 	for _, list := range [][]plan.Expr{l.agg.Exprs, l.extra} {
 		for _, have := range list {
 			if sameExpr(unnamed(have), e) {
-				return plan.ToAttribute(have)
+				a := plan.ToAttribute(have)
+				visible := slices.Concat(l.x.inputs[0].Output(), l.shown)
+				l.shown = append(l.shown, absent(visible, []*plan.Attribute{a})...)
+				return a
 			}
 		}
 	}
@@ -251,16 +256,21 @@ func ungrouped(e plan.Expr) plan.Expr {
 	return out
 }
 
-// attributeParts is the name that a user wrote for a column.
+// attributeParts is the name that a user wrote for a column, of the first one where
+// there are several.
 func attributeParts(e plan.Expr) []string {
 	switch n := e.(type) {
 	case *plan.Attribute:
 		return []string{n.Name}
 	case *plan.GetField:
 		return append(attributeParts(n.Child), n.Name)
-	default:
-		return nil
 	}
+	for _, c := range e.Children() {
+		if parts := attributeParts(c); parts != nil {
+			return parts
+		}
+	}
+	return nil
 }
 
 // input is the relation with what the expressions need.
@@ -272,26 +282,34 @@ func (l *lifted) input(in plan.Node) plan.Node {
 		}
 		in = out
 	}
-	if len(l.extra) == 0 {
+	if len(l.extra) == 0 && len(l.shown) == 0 {
 		return in
 	}
-	return withExtra(in, l.agg, l.extra)
+	return l.withExtra(in, append(toAttributes(l.extra), l.shown...))
 }
 
-// withExtra makes the Aggregate below a relation compute more, and shows it.
-func withExtra(n plan.Node, agg *plan.Aggregate, extra []plan.Expr) plan.Node {
-	if n == plan.Node(agg) {
-		m := *agg
-		m.Exprs = append(agg.Exprs[:len(agg.Exprs):len(agg.Exprs)], extra...)
+// withExtra makes the Aggregate below a relation compute more, and shows what is
+// wanted of it.
+func (l *lifted) withExtra(n plan.Node, wanted []*plan.Attribute) plan.Node {
+	if n == plan.Node(l.agg) {
+		m := *l.agg
+		m.Exprs = append(m.Exprs[:len(m.Exprs):len(m.Exprs)], l.extra...)
 		return &m
 	}
-	in := withExtra(n.Children()[0], agg, extra)
+	in := l.withExtra(n.Children()[0], wanted)
 	if p, ok := n.(*plan.Project); ok {
-		list := p.Exprs[:len(p.Exprs):len(p.Exprs)]
-		for _, e := range extra {
-			list = append(list, plan.ToAttribute(e))
-		}
-		return plan.NewProject(in, list...)
+		more := attributeExprs(absent(p.Output(), wanted))
+		m := plan.NewProject(in, append(p.Exprs[:len(p.Exprs):len(p.Exprs)], more...)...)
+		m.Grouped = p.Grouped
+		return m
 	}
 	return n.WithChildren([]plan.Node{in})
+}
+
+func toAttributes(list []plan.Expr) []*plan.Attribute {
+	out := make([]*plan.Attribute, len(list))
+	for i, e := range list {
+		out[i] = plan.ToAttribute(e)
+	}
+	return out
 }

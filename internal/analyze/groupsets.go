@@ -27,9 +27,40 @@ func (x *exprs) mark(n *plan.UnresolvedFunction, args []plan.Expr) (plan.Expr, e
 		}
 	}
 	if x.lift != nil {
-		return x.lift.keep(call), nil
+		return x.lift.mark(call)
 	}
 	return call, nil
+}
+
+// mark makes the Aggregate below compute grouping or grouping_id.
+func (l *lifted) mark(c *plan.AggregateCall) (plan.Expr, error) {
+	for _, arg := range c.Args {
+		if l.agg.Kind != plan.GroupBy && indexOf(l.agg.Group, arg) < 0 {
+			return nil, unresolvedColumn(attributeParts(arg), l.x.scope.attrs, c.Origin)
+		}
+	}
+	if err := l.checkMark(c, &grouping{kind: l.agg.Kind}, l.agg.Group); err != nil {
+		return nil, err
+	}
+	return l.keep(c), nil
+}
+
+// markOfColumns is grouping or grouping_id of the columns that hold the grouping
+// expressions; anything else stays as it is.
+func markOfColumns(e plan.Expr, groups, columns []plan.Expr) plan.Expr {
+	c, ok := e.(*plan.AggregateCall)
+	if !ok || !isMark(c.Name) {
+		return e
+	}
+	m := *c
+	m.Args = make([]plan.Expr, len(c.Args))
+	for i, arg := range c.Args {
+		m.Args[i] = arg
+		if k := indexOf(groups, arg); k >= 0 {
+			m.Args[i] = columns[k]
+		}
+	}
+	return &m
 }
 
 // checkMarks refuses grouping and grouping_id where there are no grouping sets,

@@ -20,6 +20,9 @@ func (x *exprs) windowCall(n *plan.WindowCall) (plan.Expr, error) {
 	}
 	for i, p := range w.Partition {
 		w.Partition[i] = unnamed(p)
+		if err := x.notAnOrder(p); err != nil {
+			return nil, err
+		}
 		if err := x.partitionable(w.Partition[i]); err != nil {
 			return nil, err.At(n.Origin)
 		}

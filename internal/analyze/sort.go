@@ -145,6 +145,18 @@ func (r *resolver) notInSort(o *plan.SortOrder, global bool) error {
 	return r.notForOperator("Sort", o.Child)
 }
 
+// notAnOrder refuses desc() and asc() where they order nothing.
+func (r *resolver) notAnOrder(list ...plan.Expr) error {
+	for _, e := range list {
+		if o, ok := unnamed(e).(*plan.SortOrder); ok {
+			return plan.NewError(plan.ClassSpark, "INTERNAL_ERROR", fmt.Sprintf("The direction that %s is "+
+				"sorted in stands where nothing is sorted. It belongs into orderBy(), sort(), or the orderBy() of "+
+				"a window, around the whole expression.", r.sqlText(o.Child)))
+		}
+	}
+	return nil
+}
+
 func (r *resolver) notForOperator(operator string, e plan.Expr) error {
 	var invalid plan.Expr
 	plan.Walk(e, func(p plan.Expr) bool {

@@ -35,6 +35,9 @@ func (x *exprs) selectList(items []plan.Expr) ([]plan.Expr, error) {
 			if err != nil {
 				return nil, err
 			}
+			if err := x.notAnOrder(e); err != nil {
+				return nil, err
+			}
 			e = x.named(e)
 			if a, ok := e.(*plan.Alias); ok && x.aliases != nil && len(a.Names) == 1 && !a.Generated {
 				x.aliases.given = append(x.aliases.given, a)

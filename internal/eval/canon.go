@@ -47,7 +47,7 @@ func appendCanon(b []byte, e plan.Expr) []byte {
 	case *plan.SortOrder:
 		b = fmt.Appendf(b, "sort%t%t", n.Descending, n.NullsFirst)
 	case *plan.Subquery:
-		b = fmt.Appendf(b, "sub%d@%p", n.Kind, n.Plan)
+		b = fmt.Appendf(b, "sub%d%t@%p", n.Kind, n.Negated, n.Plan)
 	default:
 		return fmt.Appendf(b, "%T@%p", e, e)
 	}

@@ -125,7 +125,20 @@ func (r *running) Answer(
 	for k, v := range values {
 		normals[k] = rowkey.Normal(v)
 	}
-	return a.rows.contain(normals, sel, n), nil
+	found := a.rows.contain(normals, sel, n)
+	if found.Valid == nil {
+		return found, nil
+	}
+	known := chunk.Make(plan.Boolean, n)
+	for i, is := range chunk.Values[uint8](found) {
+		if found.IsNull(i) {
+			if is = 0; s.Negated {
+				is = 1
+			}
+		}
+		chunk.Values[uint8](known)[i] = is
+	}
+	return known, nil
 }
 
 // membership answers IN over the rows of a subquery.

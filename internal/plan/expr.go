@@ -482,6 +482,10 @@ type Subquery struct {
 	PlanID *int64 // of a DataFrame subquery sent beside the plan
 	Values []Expr // left side of IN
 	Origin *Origin
+	// Negated says that an IN stands right under NOT. Where a NULL leaves it open whether
+	// a value is among the rows it then counts as one of them, and as none otherwise: as
+	// in Spark the answer is never NULL, wherever it is not a whole condition of WHERE.
+	Negated bool
 }
 
 // Children are the values of an IN.

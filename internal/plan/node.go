@@ -305,13 +305,18 @@ type Project struct {
 	unary
 	Exprs  []Expr
 	Origin *Origin // of the SELECT
+	// Grouped says that it is the select list of the Aggregate below, which groups by
+	// sets: HAVING and ORDER BY look through it.
+	Grouped bool
 }
 
 // NewProject computes exprs over in.
 func NewProject(in Node, exprs ...Expr) *Project { return &Project{unary: over(in), Exprs: exprs} }
 
 // WithChildren replaces the input.
-func (n *Project) WithChildren(c []Node) Node { return &Project{over(c[0]), n.Exprs, n.Origin} }
+func (n *Project) WithChildren(c []Node) Node {
+	return &Project{over(c[0]), n.Exprs, n.Origin, n.Grouped}
+}
 
 // Output is the computed columns.
 func (n *Project) Output() []*Attribute { return toAttributes(n.Exprs) }
