@@ -357,8 +357,14 @@ func TestDeltaStreamTellsOfVersionsThatAreGone(t *testing.T) {
 		must(t, r.fsys.Remove(r.log(version)))
 	}
 	_, err := r.source(nil).Latest(t.Context(), end, Limit{})
-	if e, ok := err.(*plan.Error); !ok || e.Condition != "DELTA_MISSING_FILES_UNEXPECTED_VERSION" {
-		t.Errorf("got %v", err)
+	e, ok := err.(*plan.Error)
+	if !ok || e.Condition != "DELTA_MISSING_FILES_UNEXPECTED_VERSION" {
+		t.Fatalf("got %v", err)
+	}
+	testkit.Diff(t, "what is gone, and what is left", e.Args,
+		map[string]string{"startVersion": "2", "earliestVersion": "9", "option": "failOnDataLoss"})
+	if !strings.Contains(e.Msg, "/r/t") {
+		t.Errorf("%q does not name the table", e.Msg)
 	}
 	_, ids, _ := r.batches(r.source(plan.Options{"failOnDataLoss": "false"}), end, Limit{})
 	testkit.Diff(t, "rows", ids, []int64{9, 10, 11, 12, 13})
