@@ -29,7 +29,7 @@ func TestStatusPrintsOneLineForAQuery(t *testing.T) {
 		t.Fatalf("%q", out.String())
 	}
 	for _, want := range []string{
-		"behind", "1 min 40 s", "2 min 13 s", "1.61 M", "12.1 k", "60 %", "Read cap is the limit",
+		"behind", "1 min 40 s", "2 min 13 s", "1.6 M", "12.1 k", "60 %", "Read cap is the limit",
 	} {
 		if !strings.Contains(lines[1], want) {
 			t.Errorf("no %q in %s", want, lines[1])

@@ -299,7 +299,7 @@ func (a *alertsJSON) below() string {
 	if len(a.Notifiers) == 0 {
 		parts = append(parts, "nobody is told: no notifier is set up")
 	} else {
-		parts = append(parts, "one message per change, repeated every "+configured(a.RepeatMs))
+		parts = append(parts, "one message per change, repeated every "+span(a.RepeatMs))
 	}
 	return strings.Join(parts, " · ")
 }
@@ -350,7 +350,7 @@ func waitText(seconds number) string {
 	if seconds == 0 {
 		return "at once"
 	}
-	return configured(1000 * seconds)
+	return span(1000 * seconds)
 }
 
 // pattern is what a silence is for, in words.

@@ -61,7 +61,7 @@ func TestAnswersHaveTheirFields(t *testing.T) {
 		"/api/v1/fleet": "nowAtMs server sparkStepSeconds stripStepSeconds totals queries",
 		"/api/v1/queries/" + q.ID(): row + "nowAtMs verdict inFlight operators sources sink events alerts error " +
 			"freshnessP50Ms freshnessP99Ms freshnessMaxMs freshnessFloorMs newestAgeMs oldestUnreadAgeMs " +
-			"watermarkLagMs watermarkDelayMs droppedRatio capRows capName stateLimitBytes startedAtMs endedAtMs " +
+			"watermarkLagMs watermarkDelayMs droppedRatio droppedRows droppedOfRows capRows capName stateLimitBytes startedAtMs endedAtMs " +
 			"endReason status lastBatchId nextTriggerInMs bounded",
 		"/api/v1/queries/" + q.RunID() + "/batches": "query triggerMs phaseNames batches",
 		"/api/v1/queries/" + q.RunID() + "/logs":    "query runId limitLines limitBytes droppedLines lines",

@@ -23,7 +23,7 @@ type line struct {
 func specs(q *detail, s *seriesJSON) []spec {
 	beyond := "behind the newest row"
 	if isKnown(q.WatermarkDelayMs) {
-		beyond = "beyond the " + configured(q.WatermarkDelayMs) + " allowed"
+		beyond = "beyond the " + span(q.WatermarkDelayMs) + " allowed"
 	}
 	all := []spec{
 		{id: "rates", title: "Does it keep up?", axis: "rows/s", lines: []line{

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"math"
 	"net/http"
 	"time"
 
@@ -29,6 +30,8 @@ type detail struct {
 	WatermarkLagMs    number      `json:"watermarkLagMs"`
 	WatermarkDelayMs  number      `json:"watermarkDelayMs"`
 	DroppedRatio      number      `json:"droppedRatio"`
+	DroppedRows       number      `json:"droppedRows"`
+	DroppedOfRows     number      `json:"droppedOfRows"`
 	CapRows           number      `json:"capRows"`
 	CapName           optional    `json:"capName"`
 	StateLimitBytes   number      `json:"stateLimitBytes"`
@@ -121,7 +124,8 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 		NewestAgeMs:       milliseconds(a.NewestAge + now.Sub(a.At).Seconds()),
 		OldestUnreadAgeMs: milliseconds(a.OldestUnreadAge),
 		WatermarkLagMs:    milliseconds(a.WatermarkLag), WatermarkDelayMs: unknown(),
-		DroppedRatio: num(a.DroppedRatio), CapRows: num(a.CapRows),
+		DroppedRatio: num(a.DroppedRatio), DroppedRows: num(a.DroppedRows),
+		DroppedOfRows: num(a.DroppedOf), CapRows: num(a.CapRows),
 		CapName:         optional(snapshot.Health.CapName),
 		StateLimitBytes: unknown(), StartedAtMs: instant(snapshot.StartedAt), EndedAtMs: instant(snapshot.EndedAt),
 		EndReason: optional(snapshot.EndReason), Status: snapshot.Status.Message, NextTriggerInMs: unknown(),
@@ -179,22 +183,7 @@ func (d *detail) running(a *health.Assessment, every time.Duration, now time.Tim
 
 // parts fills in operators, sources and events.
 func (d *detail) parts(q *monitor.Query) {
-	if batches := q.Batches(); len(batches) > 0 {
-		last := &batches[len(batches)-1]
-		sum := 0.0
-		for _, o := range last.Operators {
-			sum += o.Seconds
-		}
-		for _, o := range last.Operators {
-			op := operator{Name: o.Name, Text: o.Text, TimeMs: fineMilliseconds(o.Seconds),
-				ShareRatio: num(o.Seconds / sum),
-				InputRows:  num(o.Rows), PartitionMs: []number{}}
-			for _, seconds := range o.Partitions {
-				op.PartitionMs = append(op.PartitionMs, fineMilliseconds(seconds))
-			}
-			d.Operators = append(d.Operators, op)
-		}
-	}
+	d.Operators = meanOperators(q.Batches())
 	for _, s := range q.Reading().Sources {
 		one := source{
 			Description: s.Name, BehindRows: num(s.Unread.Rows), BehindBytes: num(s.Unread.Bytes),
@@ -217,6 +206,41 @@ func (d *detail) parts(q *monitor.Query) {
 	for i := len(marks) - 1; i >= 0; i-- {
 		d.Events = append(d.Events, event{instant(marks[i].At), marks[i].Kind, marks[i].Text})
 	}
+}
+
+// meanBatches is over how many of the newest batches operators and phases are told.
+const meanBatches = 12
+
+// meanOperators is what the operators did in a batch of late, and the share that they took
+// of its time; the partitions are those of the last one.
+func meanOperators(batches []health.Batch) []operator {
+	out := []operator{}
+	if len(batches) == 0 {
+		return out
+	}
+	recent := batches[max(0, len(batches)-meanBatches):]
+	last := &recent[len(recent)-1]
+	all := 0.0
+	for i := range recent {
+		all += recent[i].End.Sub(recent[i].Start).Seconds()
+	}
+	for k, o := range last.Operators {
+		seconds, rows := 0.0, 0.0
+		for i := range recent {
+			if k < len(recent[i].Operators) { // the plan of a run stays
+				seconds += recent[i].Operators[k].Seconds
+				rows += recent[i].Operators[k].Rows
+			}
+		}
+		n := float64(len(recent))
+		op := operator{Name: o.Name, Text: o.Text, TimeMs: fineMilliseconds(seconds / n),
+			ShareRatio: num(min(1, seconds/all)), InputRows: num(math.Round(rows / n)), PartitionMs: []number{}}
+		for _, seconds := range o.Partitions {
+			op.PartitionMs = append(op.PartitionMs, fineMilliseconds(seconds))
+		}
+		out = append(out, op)
+	}
+	return out
 }
 
 // batchList is the answer to GET /api/v1/queries/{id}/batches, newest first.

@@ -75,12 +75,15 @@ func topOf(values []float64) float64 {
 	return top
 }
 
+// leastPoints is how many points a small chart has at least: fewer show nothing.
+const leastPoints = 10
+
 // pair is what arrives as an area and what is processed as a line, in one scale.
 type pair struct{ area, line string }
 
 func newPair(arriving, processed []number) *pair {
 	all := sorted(slices.Concat(arriving, processed)...)
-	if len(all) == 0 {
+	if len(sorted(arriving...)) < leastPoints && len(sorted(processed...)) < leastPoints {
 		return nil
 	}
 	top := topOf(all) * 1.12
@@ -92,7 +95,7 @@ type spark struct{ line, limit string }
 
 func newSpark(values []number, limit number) *spark {
 	known := sorted(values...)
-	if len(known) == 0 {
+	if len(known) < leastPoints {
 		return nil
 	}
 	s := &spark{}

@@ -60,15 +60,14 @@ func parts(n number, k kind) (figure, unit string) {
 	for ; math.Abs(x) >= 999.5 && i < len(names)-1; i++ {
 		x /= 1000
 	}
-	digits := 0
 	switch a := math.Abs(x); {
 	case a == 0:
 	case a < 0.095 && k != inBytes:
-		digits = 2
+		return fixed(x, 2), names[i]
 	case i > 0 && a < 99.95, i == 0 && a < 9.95 && k != inBytes:
-		digits = 1
+		return brief(x), names[i]
 	}
-	return fixed(x, digits), names[i]
+	return fixed(x, 0), names[i]
 }
 
 // spell is a time in its largest fitting unit.
@@ -80,25 +79,28 @@ func spell(x float64) (figure, unit string) {
 	case x < 0.095:
 		return fixed(x, 2), "ms"
 	case x < 9.95:
-		return fixed(x, 1), "ms"
+		return brief(x), "ms"
 	case x < 999.5:
 		return fixed(x, 0), "ms"
 	case s < 9.95:
-		return fixed(s, 1), "s"
-	case s < 99.5:
+		return brief(s), "s"
+	case s < 59.5:
 		return fixed(s, 0), "s"
 	case s < 597:
-		return fixed(s/60, 1), "min"
-	case s < 5970:
+		return brief(s / 60), "min"
+	case s < 3570:
 		return fixed(s/60, 0), "min"
 	case s < 35820:
-		return fixed(s/3600, 1), "h"
+		return brief(s / 3600), "h"
 	case s < 172800:
 		return fixed(s/3600, 0), "h"
 	default:
 		return fixed(s/86400, 0), "d"
 	}
 }
+
+// brief has one digit behind the point, if that is not 0.
+func brief(x float64) string { return strings.TrimSuffix(fixed(x, 1), ".0") }
 
 func join(figure, unit string) string {
 	if unit == "" {
@@ -132,7 +134,7 @@ func span(n number) string {
 	}
 	s := int64(half(math.Max(0, x) / 1000))
 	switch {
-	case s < 100:
+	case s < 60:
 		return shortSpan(n)
 	case s < 3600:
 		return two(s/60, "min", s%60, "s")
@@ -150,9 +152,6 @@ func two(a int64, unitA string, b int64, unitB string) string {
 	}
 	return text
 }
-
-// configured is span for what somebody has set: 10 s, not 10.0 s.
-func configured(n number) string { return strings.Replace(span(n), ".0", "", 1) }
 
 func percent(n number) string {
 	x := float64(n)

@@ -25,7 +25,7 @@ func streamqueryBody(qw422016 *qt422016.Writer, p *queryPage) {
 	qw422016.N().S(`</div><div class="cols"><div class="main">`)
 	streamchartsShell(qw422016, p.detail, p.series)
 	qw422016.N().S(`</div><aside id="side" aria-label="Where time goes">`)
-	streamoperatorsBox(qw422016, p.detail)
+	streamoperatorsBox(qw422016, p.detail, len(p.batches.first()))
 	streamphasesBox(qw422016, p.batches)
 	streamfacts(qw422016, p.detail)
 	qw422016.N().S(`</aside></div><div class="part" id="below">`)
@@ -350,9 +350,9 @@ func flight(q *detail) string {
 	return qs422016
 }
 
-func streamoperatorsBox(qw422016 *qt422016.Writer, q *detail) {
+func streamoperatorsBox(qw422016 *qt422016.Writer, q *detail, n int) {
 	if len(q.Operators) > 0 {
-		streamsection(qw422016, "operators", "Operators", "share of the last batch")
+		streamsection(qw422016, "operators", "Operators", "share of time, "+meanNote(n))
 		qw422016.N().S(`<ol class="plan">`)
 		most := mostShare(q.Operators)
 
@@ -363,15 +363,15 @@ func streamoperatorsBox(qw422016 *qt422016.Writer, q *detail) {
 	}
 }
 
-func writeoperatorsBox(qq422016 qtio422016.Writer, q *detail) {
+func writeoperatorsBox(qq422016 qtio422016.Writer, q *detail, n int) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamoperatorsBox(qw422016, q)
+	streamoperatorsBox(qw422016, q, n)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func operatorsBox(q *detail) string {
+func operatorsBox(q *detail, n int) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writeoperatorsBox(qb422016, q)
+	writeoperatorsBox(qb422016, q, n)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -450,10 +450,10 @@ func operatorItem(o *operator, most number) string {
 }
 
 func streamphasesBox(qw422016 *qt422016.Writer, l *batchList) {
-	times, n := l.medians()
+	times, n := l.means()
 
 	if n > 0 {
-		streamsection(qw422016, "phases", "Phases", medianNote(n))
+		streamsection(qw422016, "phases", "Phases", meanNote(n))
 		qw422016.N().S(`<table class="tight"><thead class="sr"><tr><th scope="col">Phase</th><th scope="col">Time</th><th scope="col">Share</th></tr></thead><tbody>`)
 		for _, t := range times {
 			qw422016.N().S(`<tr><th scope="row"><span class="sw p-`)

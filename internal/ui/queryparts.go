@@ -49,7 +49,7 @@ func (q *detail) every() string {
 	case q.Bounded:
 		return "until its input ends"
 	case q.TriggerMs > 0:
-		return "every " + configured(q.TriggerMs)
+		return "every " + span(q.TriggerMs)
 	default:
 		return "as fast as possible"
 	}
@@ -120,7 +120,7 @@ func (q *detail) freshness() bigFigure {
 		f.text, f.red = "no objective set", q.over(q.FreshnessP95Ms)
 		f.value, f.unit = parts(q.FreshnessP95Ms, inMs)
 		if isKnown(q.FreshnessSloMs) {
-			f.text = "objective " + configured(q.FreshnessSloMs)
+			f.text = "objective " + span(q.FreshnessSloMs)
 		}
 	case isKnown(q.NewestAgeMs):
 		f.name, f.text, f.red = "Newest result", "old, by its event time", q.over(q.NewestAgeMs)
@@ -151,7 +151,7 @@ func (q *detail) quiet() string {
 func (q *detail) ran() string {
 	text := span(q.InFlight.StartedAtMs.since(q.NowAtMs))
 	if q.TriggerMs > 0 {
-		text += " of " + configured(q.TriggerMs)
+		text += " of " + span(q.TriggerMs)
 	}
 	return text
 }
@@ -223,8 +223,8 @@ type phaseTime struct {
 	time, share number
 }
 
-// medians are the phases of the newest batches, and of how many.
-func (l *batchList) medians() (times []phaseTime, n int) {
+// means are the phases of the newest batches, and of how many.
+func (l *batchList) means() (times []phaseTime, n int) {
 	recent := l.first()
 	sum := number(0)
 	for p := range health.PhaseCount {
@@ -232,7 +232,7 @@ func (l *batchList) medians() (times []phaseTime, n int) {
 		for i := range recent {
 			values = append(values, recent[i].Phases[p])
 		}
-		t := phaseTime{key: p.String(), word: phaseWords[p].long, time: middle(values)}
+		t := phaseTime{key: p.String(), word: phaseWords[p].long, time: mean(values)}
 		if isKnown(t.time) {
 			sum += t.time
 			times = append(times, t)
@@ -253,11 +253,26 @@ func (l *batchList) medians() (times []phaseTime, n int) {
 	return times, len(recent)
 }
 
-func medianNote(n int) string {
+// mean is that of the known values, unknown for none.
+func mean(values []number) number {
+	sum, n := number(0), number(0)
+	for _, v := range values {
+		if isKnown(v) {
+			sum += v
+			n++
+		}
+	}
+	if n == 0 {
+		return unknown()
+	}
+	return sum / n
+}
+
+func meanNote(n int) string {
 	if n == 1 {
 		return "of one batch"
 	}
-	return "median of " + whole(number(n)) + " batches"
+	return "mean of " + whole(number(n)) + " batches"
 }
 
 // fact is a line about a query: a value, or how long ago something was.
@@ -280,10 +295,14 @@ func (q *detail) facts() []fact {
 	add(isKnown(q.LastCommitAtMs.at()), fact{
 		name: "Last commit", value: span(q.LastCommitAtMs.since(q.NowAtMs)) + " ago", at: q.LastCommitAtMs,
 	})
-	add(isKnown(q.FreshnessFloorMs), fact{name: "By design, a row waits", value: span(q.FreshnessFloorMs)})
+	add(isKnown(q.FreshnessFloorMs), fact{
+		name: "Trigger and batch time alone make a row wait", value: span(q.FreshnessFloorMs),
+	})
 	watermark := isKnown(q.WatermarkDelayMs)
-	add(watermark, fact{name: "Late rows allowed", value: configured(q.WatermarkDelayMs)})
-	add(watermark, fact{name: "Late rows dropped, of late", value: percent(q.DroppedRatio)})
+	add(watermark, fact{name: "Late rows allowed", value: span(q.WatermarkDelayMs)})
+	add(watermark, fact{
+		name: "Late rows dropped", value: whole(q.DroppedRows) + " of " + whole(q.DroppedOfRows),
+	})
 	state := sizeFigure(q.StateBytes)
 	if isKnown(q.StateLimitBytes) {
 		state += " of " + sizeFigure(q.StateLimitBytes)
@@ -330,7 +349,7 @@ func (l *batchList) scale() number {
 
 func (l *batchList) note() string {
 	if l.against() {
-		return "bar: batch time against the " + configured(l.TriggerMs) + " trigger"
+		return "bar: batch time against the " + span(l.TriggerMs) + " trigger"
 	}
 	return "bar: batch time against the longest shown"
 }

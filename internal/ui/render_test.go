@@ -139,6 +139,10 @@ func (r *fleetRow) sparks(kind int) {
 			if i == 20 {
 				in = 9e6
 			}
+		case 9: // too few to be drawn
+			if i < 24 {
+				fresh, in, out = math.NaN(), math.NaN(), math.NaN()
+			}
 		case 8:
 			fresh, in, out = math.NaN(), math.NaN(), math.NaN()
 		}

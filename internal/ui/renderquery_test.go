@@ -19,7 +19,8 @@ func renderQuery(r *fleetRow, now instant, i int) *queryPage {
 		FreshnessP50Ms: unknown(), FreshnessP99Ms: unknown(), FreshnessMaxMs: unknown(),
 		FreshnessFloorMs: unknown(), NewestAgeMs: unknown(), OldestUnreadAgeMs: unknown(),
 		WatermarkLagMs: unknown(), WatermarkDelayMs: unknown(),
-		DroppedRatio: unknown(), CapRows: unknown(), StateLimitBytes: unknown(), NextTriggerInMs: unknown(),
+		DroppedRatio: unknown(), DroppedRows: unknown(), DroppedOfRows: unknown(),
+		CapRows: unknown(), StateLimitBytes: unknown(), NextTriggerInMs: unknown(),
 		StartedAtMs: at(time.Duration(i*i) * time.Hour), Status: "x",
 	}
 	p := &queryPage{detail: d, batches: renderBatches(d, i), series: renderSeries(d, i), logs: renderLogs(d, i)}
@@ -48,6 +49,7 @@ func (d *detail) renderFull(at func(time.Duration) instant, i int) {
 	d.Verdict.Why, d.Verdict.Todo = []string{"Because <b>.", "And so."}, []string{"Do it."}
 	d.Verdict.Eta = &etaJSON{"Not catching up", "Short by 17 %."}
 	d.FreshnessFloorMs, d.WatermarkDelayMs, d.DroppedRatio, d.CapRows = 15_000, 600_000, 0.0123, 100_000
+	d.DroppedRows, d.DroppedOfRows = 1230, 100_000
 	d.StateLimitBytes = 8e9
 	d.Alerts = []alertJSON{{ID: "a1", State: "firing", Severity: "critical", Rule: "query <failed>",
 		Query: "q", QueryID: "i",

@@ -58,7 +58,7 @@ const noSideways = async page => {
   await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
   const wide = await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth ? '' :
     [...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth)
-      .slice(0, 5).map(e => `${e.nodeName} ${e.className} ${e.id}`).join(', ') || 'nothing in main');
+      .slice(0, 5).map(e => `${e.nodeName} ${e.className} ${e.textContent.slice(0, 40)}`).join(', ') || 'nothing in main');
   must(!wide, `the page is wider than its window of ${await page.evaluate(() => innerWidth)} px: ${wide}`);
 };
 

@@ -60,12 +60,14 @@ type Signals struct {
 	WatermarkLag float64 // seconds behind the last batch, beyond the delay of the plan
 	// WatermarkStuck is for how long the watermark has not moved while rows came, in
 	// seconds; unknown for a query without one.
-	WatermarkStuck  float64
-	DroppedRatio    float64 // rows that came too late, of those read of late
-	StateBytes      float64
-	StatePerHour    float64 // bytes; unknown while it is not clear that it grows or shrinks
-	UntilStateLimit float64 // seconds
-	LastCommit      time.Time
+	WatermarkStuck float64
+	DroppedRatio   float64 // rows that came too late, of those read of late
+	// DroppedRows and DroppedOf are the two, over the batches that are remembered.
+	DroppedRows, DroppedOf float64
+	StateBytes             float64
+	StatePerHour           float64 // bytes; unknown while it is not clear that it grows or shrinks
+	UntilStateLimit        float64 // seconds
+	LastCommit             time.Time
 }
 
 // Signals reads the watch.
@@ -340,6 +342,7 @@ func (w *Watch) ofState(s *Signals) {
 	for i := range w.batches {
 		rows, dropped = rows+w.batches[i].Rows, dropped+w.batches[i].Dropped
 	}
+	s.DroppedRows, s.DroppedOf = dropped, rows
 	s.DroppedRatio = min(1, dropped/positive(rows))
 	s.StateBytes, s.StatePerHour, s.UntilStateLimit = unknown(), unknown(), unknown()
 	points := w.state.points

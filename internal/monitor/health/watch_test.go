@@ -328,7 +328,8 @@ func TestSketchIsWithinOnePercentAndMerges(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{Figure(12_100), "12.1 k"}, {Figure(0), "0"}, {Figure(9999), "9999"}, {Figure(4.8e6), "4.8 M"},
+		{Figure(12_100), "12.1 k"}, {Figure(0), "0"}, {Figure(9999), "10 k"},
+		{Figure(6612), "6.6 k"}, {Figure(999), "999"}, {Figure(4.8e6), "4.8 M"},
 		{Figure(math.NaN()), "–"}, {Figure(0.456), "0.46"}, {Figure(2.5e9), "2.5 G"},
 		{Span(218), "3 min 38 s"}, {Span(0.14), "140 ms"}, {Span(7200), "2 h"}, {Span(3.94), "3.9 s"},
 		{Span(math.NaN()), "–"}, {Span(93_600), "1 d 2 h"}, {Span(math.Inf(1)), "–"}, {Span(10), "10 s"},

@@ -11,24 +11,24 @@ import (
 // A number and its unit stay on one line.
 const nbsp = "\u00a0"
 
-// Figure writes a number with at most three significant digits and its thousands
-// as k, M or G: 12.1 k.
+// Figure writes a number in at most three digits, as the pages do: 12.1 k.
 func Figure(x float64) string {
 	if !Known(x) || math.IsInf(x, 0) {
 		return "–"
 	}
-	for _, scale := range []struct {
-		of   float64
-		word string
-	}{{1e9, nbsp + "G"}, {1e6, nbsp + "M"}, {1e4, nbsp + "k"}} {
-		if math.Abs(x) >= scale.of {
-			if scale.of == 1e4 {
-				return digits(x/1e3) + scale.word
-			}
-			return digits(x/scale.of) + scale.word
-		}
+	units := [...]string{"", nbsp + "k", nbsp + "M", nbsp + "G", nbsp + "T"}
+	i := 0
+	for ; math.Abs(x) >= 999.5 && i < len(units)-1; i++ {
+		x /= 1000
 	}
-	return digits(x)
+	if i == 0 {
+		return digits(x)
+	}
+	places := 0
+	if math.Abs(x) < 99.95 {
+		places = 1
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(x, 'f', places, 64), ".0") + units[i]
 }
 
 // digits writes three significant digits, without zeros behind the point.

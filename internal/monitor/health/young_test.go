@@ -43,7 +43,7 @@ func drowns(t *testing.T, s simulation) {
 						a.Headroom, a.Busy)
 				}
 				why := strings.ReplaceAll(a.Reason, nbsp, " ")
-				if !strings.HasPrefix(why, "Python function takes ") || !strings.HasSuffix(why, " of 1000 rows/s") ||
+				if !strings.HasPrefix(why, "Python function takes ") || !strings.HasSuffix(why, " of 1 k rows/s") ||
 					len(a.Why) == 0 || len(a.Todo) == 0 || strings.Contains(why, "behind") {
 					t.Fatalf("seed %d: after %v s because %s; %q, %q", seed, second, why, a.Why, a.Todo)
 				}

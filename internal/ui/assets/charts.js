@@ -48,7 +48,12 @@ export function mount(detail, series, zooms) {
   let q = detail, data = series, plots = [], x = [], home = [0, 0], shown = [0, 0], minutes = 30, quiet = false;
 
   const end = () => data.toAtMs / 1000;
-  const from = m => m ? end() - m * 60 : x[0];
+  // Of a query that is younger than the range the charts begin where it does, two minutes back at least.
+  const begun = () => {
+    const columns = Object.values(data.columns), i = x.findIndex((_, k) => columns.some(c => c[k] != null));
+    return i < 0 ? x[0] : x[i] - data.stepSeconds;
+  };
+  const from = m => Math.max(m ? end() - m * 60 : x[0], Math.min(begun(), end() - 120));
   const zoomed = () => shown[0] !== home[0] || shown[1] !== home[1];
 
   function columns(s) {

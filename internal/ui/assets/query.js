@@ -18,7 +18,7 @@ const over = (q, ms) => q.freshnessSloMs != null && ms != null && ms > q.freshne
 
 function every(q) {
   if (q.bounded) return 'until its input ends';
-  return q.triggerMs ? 'every ' + fmt.set(q.triggerMs) : 'as fast as possible';
+  return q.triggerMs ? 'every ' + fmt.dur(q.triggerMs) : 'as fast as possible';
 }
 
 export function head(q) {
@@ -67,7 +67,7 @@ function rate(x) {
 
 function freshness(q) {
   if (q.freshnessP95Ms != null) {
-    const text = q.freshnessSloMs != null ? `objective ${fmt.set(q.freshnessSloMs)}` : 'no objective set';
+    const text = q.freshnessSloMs != null ? `objective ${fmt.dur(q.freshnessSloMs)}` : 'no objective set';
     return figure('Freshness p95', parts(q.freshnessP95Ms, 'ms'), text, over(q, q.freshnessP95Ms));
   }
   if (q.newestAgeMs == null) return figure('Freshness p95', [NONE, ''], 'not measured');
@@ -118,15 +118,15 @@ export function inFlight(q) {
   const still = f.lastProgressAtMs == null ? '' : ` for ${fmt.dur(q.nowAtMs - f.lastProgressAtMs)}`;
   const waits = f.waitsFor ? `<span class="over">waits${still}: ${esc(f.waitsFor)}</span>` : '';
   return `<p class="flight${q.state === 'stalled' ? ' stuck' : ''}"><b>Batch ${fmt.int(f.batchId)} running</b>` +
-    `<span>${fmt.dur(q.nowAtMs - f.startedAtMs)}${q.triggerMs ? ` of ${fmt.set(q.triggerMs)}` : ''}</span>` +
+    `<span>${fmt.dur(q.nowAtMs - f.startedAtMs)}${q.triggerMs ? ` of ${fmt.dur(q.triggerMs)}` : ''}</span>` +
     `<span>${PHASE_WORDS[f.phase]}</span>${share == null ? '' : bar(share, ' wide')}<span>${rows}</span>${waits}</p>`;
 }
 
 // ---- beside the charts ----
-export function operators(q) {
+export function operators(q, list) {
   if (!q.operators.length) return '';
   const most = Math.max(...q.operators.map(o => o.shareRatio ?? 0)) || 1;
-  return section('operators', 'Operators', 'share of the last batch',
+  return section('operators', 'Operators', 'share of time, ' + meanNote(list.batches.slice(0, SHOWN).length),
     `<ol class="plan">${q.operators.map(o => operator(o, most)).join('')}</ol>`);
 }
 
@@ -145,7 +145,12 @@ function operator(o, most) {
     `<p>${fmt.short(o.timeMs)} for ${fmt.int(o.inputRows)} rows</p>${tasks}</details></li>`;
 }
 
-const measured = list => PHASES.map((_, i) => median(list.map(b => b.phases[i])));
+const mean = values => {
+  const some = values.filter(v => v != null);
+  return some.length ? some.reduce((a, v) => a + v, 0) / some.length : null;
+};
+const measured = list => PHASES.map((_, i) => mean(list.map(b => b.phases[i])));
+const meanNote = n => n === 1 ? 'of one batch' : `mean of ${n} batches`;
 
 // phaseWord tells that a phase holds those next to it where the engine does not tell them apart.
 function phaseWord(i, times) {
@@ -159,7 +164,7 @@ export function phases(list) {
     `${phaseWord(i, times)}</th><td class="num">${cell(ms, 'ms')}</td>` +
     `<td class="num share">${fmt.pct(sum ? ms / sum : null)}</td></tr>`;
   if (!recent.length) return '';
-  return section('phases', 'Phases', recent.length > 1 ? `median of ${recent.length} batches` : 'of one batch',
+  return section('phases', 'Phases', meanNote(recent.length),
     '<table class="tight"><thead class="sr"><tr><th scope="col">Phase</th><th scope="col">Time</th>' +
     `<th scope="col">Share</th></tr></thead><tbody>${times.map(row).join('')}</tbody></table>`);
 }
@@ -170,9 +175,10 @@ export function facts(q) {
   return section('facts', 'This query', '', '<table class="tight"><tbody>' +
     row('Last batch', q.lastBatchId == null ? '' : fmt.int(q.lastBatchId)) +
     row('Last commit', q.lastCommitAtMs == null ? '' : ago(q.lastCommitAtMs, q.nowAtMs)) +
-    row('By design, a row waits', q.freshnessFloorMs == null ? '' : fmt.dur(q.freshnessFloorMs)) +
-    row('Late rows allowed', q.watermarkDelayMs == null ? '' : fmt.set(q.watermarkDelayMs)) +
-    row('Late rows dropped, of late', q.watermarkDelayMs == null ? '' : fmt.pct(q.droppedRatio)) +
+    row('Trigger and batch time alone make a row wait', q.freshnessFloorMs == null ? '' : fmt.dur(q.freshnessFloorMs)) +
+    row('Late rows allowed', q.watermarkDelayMs == null ? '' : fmt.dur(q.watermarkDelayMs)) +
+    row('Late rows dropped',
+      q.watermarkDelayMs == null ? '' : `${fmt.int(q.droppedRows)} of ${fmt.int(q.droppedOfRows)}`) +
     row('State', q.stateBytes == null ? '' : fmt.bytes(q.stateBytes) + limit) +
     row('Failures, 24 h', fmt.int(q.restartsLastDay)) +
     row('Id', `<code>${esc(q.id)}</code>`) + row('Run', `<code>${esc(q.runId)}</code>`) + '</tbody></table>');
@@ -203,7 +209,7 @@ const SHOWN = 12;
 export function batches(list) {
   const all = list.batches, scale = against(list) ? Math.max(list.triggerMs, longest(list)) : longest(list);
   const rows = some => some.map(b => batchRow(b, list, scale)).join('');
-  const other = against(list) ? `the ${fmt.set(list.triggerMs)} trigger` : 'the longest shown';
+  const other = against(list) ? `the ${fmt.dur(list.triggerMs)} trigger` : 'the longest shown';
   if (!all.length) return section('batches', 'Batches', '', '<p class="none">No batch in this run yet.</p>');
   const more = all.length > SHOWN ? `<details class="more"><summary>${all.length - SHOWN} more</summary>` +
     `<table class="grid">${BATCH_HEAD}<tbody>${rows(all.slice(SHOWN))}</tbody></table></details>` : '';
@@ -322,7 +328,7 @@ const RANGES = [['15', '15 min'], ['30', '30 min'], ['60', '1 h'], ['day', '24 h
 export function specs(q, columns) {
   const cap = q.capRows != null && q.triggerMs ? q.capRows / q.triggerMs * 1000 : null;
   const beyond = q.watermarkDelayMs == null ? 'behind the newest row' :
-    `beyond the ${fmt.set(q.watermarkDelayMs)} allowed`;
+    `beyond the ${fmt.dur(q.watermarkDelayMs)} allowed`;
   return [
     { id: 'rates', title: 'Does it keep up?', unit: 'rows', axis: 'rows/s', refs: [[cap, 'read cap', 'text-3']],
       cols: [['arrivalRowsPerSecond', 'arriving', 'blue', { fill: true }],
@@ -397,7 +403,7 @@ const half = x => Math.floor(x + .5);
 // The parts of the page, which live data replaces one by one.
 export const top = q =>
   `<header class="head">${head(q)}</header>${banner(q)}${errorBox(q)}${figures(q)}${inFlight(q)}`;
-export const side = (q, list) => operators(q) + phases(list) + facts(q);
+export const side = (q, list) => operators(q, list) + phases(list) + facts(q);
 export const below = (q, list) => `${batches(list)}${alerts(q)}<div class="duo">${sources(q)}${events(q)}</div>`;
 
 export function queryPage(q, list, text, series, printed) {

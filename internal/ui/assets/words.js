@@ -27,6 +27,7 @@ const NB = '\u00a0', NNB = '\u202f', NONE = '–';
 
 const half = x => Math.floor(x + .5);
 export const fixed = (x, digits) => (half(x * 10 ** digits) / 10 ** digits).toFixed(digits);
+const brief = x => fixed(x, 1).replace('.0', ''); // 3 s, not 3.0 s
 const known = x => x != null && !Number.isNaN(x);
 
 // parts is a number in figures of at most three digits, and its unit: kind is ms, rows or bytes.
@@ -36,21 +37,19 @@ export function parts(x, kind) {
   const names = kind === 'bytes' ? ['B', 'kB', 'MB', 'GB', 'TB'] : ['', 'k', 'M', 'G', 'T'];
   let v = x, i = 0;
   while (Math.abs(v) >= 999.5 && i < names.length - 1) { v /= 1000; i++; }
-  let digits = 0;
-  if (v !== 0 && Math.abs(v) < .095 && kind !== 'bytes') digits = 2;
-  else if (i > 0 ? Math.abs(v) < 99.95 : v !== 0 && Math.abs(v) < 9.95 && kind !== 'bytes') digits = 1;
-  return [fixed(v, digits), names[i]];
+  if (v !== 0 && Math.abs(v) < .095 && kind !== 'bytes') return [fixed(v, 2), names[i]];
+  const small = i > 0 ? Math.abs(v) < 99.95 : v !== 0 && Math.abs(v) < 9.95 && kind !== 'bytes';
+  return [small ? brief(v) : fixed(v, 0), names[i]];
 }
 
 function spell(ms) {
   const s = ms / 1000;
   if (ms === 0) return ['0', 's'];
   if (ms < .095) return [fixed(ms, 2), 'ms'];
-  if (ms < 999.5) return [fixed(ms, ms < 9.95 ? 1 : 0), 'ms'];
-  if (s < 9.95) return [fixed(s, 1), 's'];
-  if (s < 99.5) return [fixed(s, 0), 's'];
-  if (s < 5970) return [fixed(s / 60, s < 597 ? 1 : 0), 'min'];
-  if (s < 172800) return [fixed(s / 3600, s < 35820 ? 1 : 0), 'h'];
+  if (ms < 999.5) return [ms < 9.95 ? brief(ms) : fixed(ms, 0), 'ms'];
+  if (s < 59.5) return [s < 9.95 ? brief(s) : fixed(s, 0), 's'];
+  if (s < 3570) return [s < 597 ? brief(s / 60) : fixed(s / 60, 0), 'min'];
+  if (s < 172800) return [s < 35820 ? brief(s / 3600) : fixed(s / 3600, 0), 'h'];
   return [fixed(s / 86400, 0), 'd'];
 }
 
@@ -66,12 +65,11 @@ export const fmt = {
   dur(x) { // for sentences: 6 min 12 s
     if (!known(x)) return NONE;
     const s = half(Math.max(0, x) / 1000);
-    if (s < 100) return join(parts(x, 'ms'));
+    if (s < 60) return join(parts(x, 'ms'));
     if (s < 3600) return two(Math.floor(s / 60), 'min', s % 60, 's');
     if (s < 86400) return two(Math.floor(s / 3600), 'h', Math.floor(s / 60) % 60, 'min');
     return two(Math.floor(s / 86400), 'd', Math.floor(s / 3600) % 24, 'h');
   },
-  set: x => fmt.dur(x).replace('.0', ''), // what somebody configured: 5 s, not 5.0 s
   pct: x => known(x) ? fixed(x * 100, 0) + NB + '%' : NONE,
   ratio: x => known(x) ? fixed(x, x >= 10 ? 0 : 1) + '×' : NONE,
   range(a, b) { // 3–5 min
@@ -144,10 +142,12 @@ function top(values) {
 const sparkSvg = ([w, h], body) =>
   `<svg class="sp" viewBox="0 0 ${w} ${h}" width="${w}" height="${h}" aria-hidden="true">${body}</svg>`;
 
+const LEAST = 10; // points of a small chart: fewer show nothing
+
 // sparkPair draws what arrives as an area and what is processed as a line, in one scale.
 export function sparkPair(arriving, processed) {
   const all = [...arriving, ...processed], max = top(all) * 1.12, size = [72, 18];
-  if (!all.some(known)) return '';
+  if (arriving.filter(known).length < LEAST && processed.filter(known).length < LEAST) return '';
   return sparkSvg(size, `<path class="sp-a" d="${path(arriving, max, size, true)}"/>` +
     `<path class="sp-l" d="${path(processed, max, size, false)}"/>`);
 }
@@ -155,7 +155,7 @@ export function sparkPair(arriving, processed) {
 // spark draws a line, with its limit where that is near.
 export function spark(values, limit) {
   const sorted = values.filter(known).sort((a, b) => a - b), size = [56, 18];
-  if (!sorted.length) return '';
+  if (sorted.length < LEAST) return '';
   let max = Math.max(top(values), sorted[sorted.length >> 1] * 1.7), mark = '';
   if (limit && limit < max * 2.5) {
     max = Math.max(max, limit * 1.15);
