@@ -26,24 +26,27 @@ func decompressorOf(name string) (decompressor, error) {
 	case "", "null":
 		return func(dst, src []byte) ([]byte, error) { return append(dst, src...), nil }, nil
 	case "deflate":
+		r := flate.NewReader(bytes.NewReader(nil))
 		return func(dst, src []byte) ([]byte, error) {
-			r := flate.NewReader(bytes.NewReader(src))
-			return drain(dst, r, r.Close)
+			if err := r.(flate.Resetter).Reset(bytes.NewReader(src), nil); err != nil {
+				return nil, err
+			}
+			return drain(dst, r)
 		}, nil
 	case "snappy":
 		return unsnappy, nil
 	case "zstandard":
+		r, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(MaxBlock))
 		return func(dst, src []byte) ([]byte, error) {
-			r, err := zstd.NewReader(bytes.NewReader(src), zstd.WithDecoderConcurrency(1),
-				zstd.WithDecoderMaxMemory(2*MaxBlock), zstd.WithDecoderMaxWindow(MaxBlock))
-			if err != nil {
-				return nil, err
+			out, err := r.DecodeAll(src, dst)
+			if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+				err = errBomb
 			}
-			return drain(dst, r, func() error { r.Close(); return nil })
-		}, nil
+			return out, err
+		}, err
 	case "bzip2":
 		return func(dst, src []byte) ([]byte, error) {
-			return drain(dst, bzip2.NewReader(bytes.NewReader(src)), func() error { return nil })
+			return drain(dst, bzip2.NewReader(bytes.NewReader(src)))
 		}, nil
 	case "xz":
 		return nil, plan.Unsupported("reading Avro files compressed by xz")
@@ -52,12 +55,9 @@ func decompressorOf(name string) (decompressor, error) {
 }
 
 // drain reads r to its end, but not more than a block may hold.
-func drain(dst []byte, r io.Reader, end func() error) ([]byte, error) {
+func drain(dst []byte, r io.Reader) ([]byte, error) {
 	out := bytes.NewBuffer(dst)
 	n, err := io.Copy(out, io.LimitReader(r, MaxBlock+1))
-	if err == nil {
-		err = end()
-	}
 	if n > MaxBlock {
 		err = errBomb
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -113,6 +114,12 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		w.Write(zeros)
 	}
 	w.Close()
+	var squeezed bytes.Buffer
+	z, _ := zstd.NewWriter(&squeezed)
+	for range 200 {
+		z.Write(zeros)
+	}
+	z.Close()
 	number := func(n ...int64) (out []byte) {
 		for _, x := range n {
 			out = binary.AppendVarint(out, x)
@@ -127,6 +134,7 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		says string
 	}{
 		{"a deflate bomb", file(long, "deflate", 1, bomb.Bytes()), want, "when it is decompressed"},
+		{"a zstandard bomb", file(long, "zstandard", 1, squeezed.Bytes()), want, "when it is decompressed"},
 		{"a snappy lie", file(long, "snappy", 1, append(binary.AppendUvarint(nil, 100<<20), 0, 0, 0,
 			0)), want, "promise more"},
 		{"snappy without a checksum", file(long, "snappy", 1, []byte{1}), want, "checksum"},
@@ -171,7 +179,9 @@ func TestDeepValuesThatNobodyReadsAreBounded(t *testing.T) {
 
 func FuzzFile(f *testing.F) {
 	f.Add(events(f, 3, "uncompressed"))
-	f.Add(events(f, 3, "deflate"))
+	for _, codec := range []string{"deflate", "snappy", "zstandard"} {
+		f.Add(events(f, 3, codec))
+	}
 	f.Add(file(`{"type":"record","name":"r","fields":[{"name":"next","type":["null","r"]}]}`, "null", 1, []byte{2, 2, 0}))
 	f.Add(file(`{"type":"record","name":"r","fields":[{"name":"m","type":{"type":"map","values":["int","string"]}}]}`,
 		"null", 1, []byte{1, 2, 2, 'a', 0, 2, 0}))
@@ -210,6 +220,32 @@ func BenchmarkRead(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "rows/s")
+}
+
+// BenchmarkReadCompressed is a file of each codec that is read; bytes are those of its records.
+func BenchmarkReadCompressed(b *testing.B) {
+	plain := len(events(b, 50_000, "uncompressed"))
+	for _, codec := range []string{"deflate", "snappy", "zstandard"} {
+		data := events(b, 50_000, codec)
+		b.Run(codec, func(b *testing.B) {
+			b.SetBytes(int64(plain))
+			b.ReportAllocs()
+			for b.Loop() {
+				if rows, err := readAll(data, eventType, ReadOptions{}); err != nil || rows != 50_000 {
+					b.Fatal(rows, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkWrite is a file of rows with lists and maps.
+func BenchmarkWrite(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		events(b, 50_000, "snappy")
+	}
+	b.ReportMetric(float64(b.N)*50_000/b.Elapsed().Seconds(), "rows/s")
 }
 
 // A row of about 135 bytes without maps or lists.

@@ -13,13 +13,19 @@ import (
 type entryOrder struct {
 	hashes []int32
 	order  []int32
+	places []int32
 	slots  map[string]int32
 }
 
 // of is the order of the entries with those keys, by index: equal keys are one
-// entry, that of the last. size is the room that the map was made with.
+// entry, that of the last. size is the room that the map was made with. The answer
+// holds until the next call.
 func (e *entryOrder) of(keys *chunk.Vector, from, to, size int, hash func([]byte) int32) []int32 {
-	e.hashes, e.order = e.hashes[:0], e.order[:0]
+	e.hashes, e.order, e.places = e.hashes[:0], e.order[:0], e.places[:0]
+	if to-from == 1 {
+		e.order = append(e.order, int32(from))
+		return e.order
+	}
 	if e.slots == nil {
 		e.slots = map[string]int32{}
 	}
@@ -41,17 +47,16 @@ func (e *entryOrder) of(keys *chunk.Vector, from, to, size int, hash func([]byte
 	for len(e.order) > table*3/4 {
 		table *= 2
 	}
-	places := make([]int32, len(e.order))
-	for i := range places {
-		places[i] = int32(i)
+	for i := range e.order {
+		e.places = append(e.places, int32(i))
 	}
-	slices.SortStableFunc(places, func(a, b int32) int {
+	slices.SortStableFunc(e.places, func(a, b int32) int {
 		return int(e.hashes[a]&int32(table-1)) - int(e.hashes[b]&int32(table-1))
 	})
-	for i, p := range places {
-		places[i] = e.order[p]
+	for i, p := range e.places {
+		e.places[i] = e.order[p]
 	}
-	return places
+	return e.places
 }
 
 // hashUtf8 is the hash of Avro's Utf8, hashString that of Java's String.
