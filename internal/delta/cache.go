@@ -15,7 +15,7 @@ import (
 
 const (
 	// cachedTables and cachedFiles bound what a Cache keeps: the snapshots of some
-	// tables, none of them with more files than these.
+	// tables, all of them with no more files than these, of about a kilobyte each.
 	cachedTables = 16
 	cachedFiles  = 100_000
 )
@@ -133,9 +133,15 @@ func (c *Cache) keep(s *Snapshot) {
 		c.kept = slices.Delete(c.kept, i, i+1)
 	}
 	c.kept = append(c.kept, k)
-	if len(c.kept) > cachedTables {
-		c.kept = slices.Delete(c.kept, 0, 1)
+	files, from := 0, len(c.kept)
+	for from > 0 && len(c.kept)-from < cachedTables {
+		s := c.kept[from-1].snapshot
+		if files += len(s.files) + len(s.removed); files > cachedFiles {
+			break
+		}
+		from--
 	}
+	c.kept = slices.Delete(c.kept, 0, from)
 }
 
 func (c *Cache) drop(t Table) {
