@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -28,6 +29,8 @@ type compactLog struct {
 	// files are the log's files that exist, oldest batch first: a long log is
 	// not listed again for every batch.
 	files []logFile
+	// owner is the batch that a line belongs to; nil where lines do not say.
+	owner func(line string) (int64, *plan.Error)
 	// squeeze drops lines that a compaction need not keep; nil keeps all.
 	squeeze func(lines []string) ([]string, error)
 }
@@ -131,9 +134,30 @@ func (l *compactLog) upTo(id int64) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := l.own(b, lines); err != nil {
+			return nil, err
+		}
 		all = append(all, lines...)
 	}
 	return all, nil
+}
+
+// own makes sure that lines in the file of a batch are that batch's, or those of
+// batches before it in a compaction: a file may have been put in another's place.
+func (l *compactLog) own(id int64, lines []string) error {
+	if l.owner == nil {
+		return nil
+	}
+	for _, line := range lines {
+		batch, err := l.owner(line)
+		if err == nil && (batch > id || batch != id && !l.compacts(id)) {
+			err = illegalState("an entry of batch %d stands in the file of batch %d", batch, id)
+		}
+		if err != nil {
+			return unreadable(l.path(id), err)
+		}
+	}
+	return nil
 }
 
 // all is the lines of every batch. The writer may compact and clean meanwhile;

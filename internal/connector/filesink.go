@@ -96,7 +96,13 @@ func (t *fileTree) fromSinkLog(root vfs.Location, start string) ([]dataFile, err
 		return nil, fmt.Errorf("read log %s: %w", place.Dir, err)
 	}
 	var files []dataFile
+	seen := map[string]bool{}
 	for _, f := range liveFiles(logged) {
+		if seen[f.Path] {
+			return nil, unreadable(place.Dir, illegalState("%s stands in it twice: the entry of one batch has "+
+				"been put in the place of another's", f.Path))
+		}
+		seen[f.Path] = true
 		loc, err := t.env.Files.FromURI(f.Path)
 		if err != nil {
 			return nil, fmt.Errorf("read log %s: %w", place.Dir, err)

@@ -158,6 +158,10 @@ func (k *fileKind) openSource(_ context.Context, env *Env, s *plan.Scan, log Pla
 	if f.log, err = openCompactLog(env, log, "fileSource"); err != nil {
 		return nil, err
 	}
+	f.log.owner = func(line string) (int64, *plan.Error) {
+		e, err := parseSeen(line)
+		return e.BatchID, err
+	}
 	return f, f.remember()
 }
 
@@ -448,6 +452,8 @@ func (f *fileSource) entries(from, to Offset) ([]seenFile, error) {
 		lines, err := f.log.read(id)
 		if errors.Is(err, fs.ErrNotExist) {
 			lines, err = f.compacted(id)
+		} else if err == nil {
+			err = f.log.own(id, lines)
 		}
 		if err != nil {
 			return nil, err

@@ -371,6 +371,59 @@ func TestAMissingLogEntryIsNamed(t *testing.T) {
 	}
 }
 
+func TestALogEntryOfAnotherBatchIsNamed(t *testing.T) {
+	fsys := vfs.NewMemory()
+	dir := &shelfDir{t: t, fsys: fsys}
+	for i, name := range []string{"/r/in/a.json", "/r/in/b.json", "/r/in/c.json"} {
+		dir.put(name, "{\"id\":1}\n", int64(i))
+	}
+	one := plan.Options{"maxFilesPerTrigger": "1"}
+	source := jsonSource(t, newEnv(t, fsys), "/r/in", one, Place{fsys, "/r/ck"})
+	end := Offset("")
+	for range 3 {
+		var err error
+		end, err = source.Latest(t.Context(), end, Limit{})
+		must(t, err)
+	}
+	first, err := vfs.ReadFile(fsys, "/r/ck/0")
+	must(t, err)
+	must(t, fsys.Remove("/r/ck/1"))
+	must(t, vfs.WriteNew(fsys, "/r/ck/1", first))
+	const want = "Failed to read log file file:/r/ck/1. an entry of batch 0 stands in the file of batch 1"
+	if _, err := chunk.Collect(source.Read(t.Context(), `{"logOffset":0}`, `{"logOffset":1}`)); err == nil ||
+		err.Error() != want {
+		t.Errorf("read: %v", err)
+	}
+	env := newEnv(t, fsys)
+	scan := scanOf(t, env,
+		&plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/in"}, Streaming: true})
+	f, _ := Lookup("json")
+	if _, err := f.Source(t.Context(), env, scan, Place{fsys, "/r/ck"}); err == nil || err.Error() != want {
+		t.Errorf("after a restart: %v", err)
+	}
+}
+
+func TestASinkLogOfAnotherBatchIsNamed(t *testing.T) {
+	fsys := vfs.NewMemory()
+	env := newEnv(t, fsys)
+	sink := openSink(t, env, "json", SinkSpec{Schema: oneInt, Path: "/r/out"})
+	for id := range 3 {
+		rows := chunk.One(chunk.FromRows(oneInt, []plan.Value{int64(id)}))
+		if _, err := sink.Write(t.Context(), Batch{ID: int64(id), Rows: rows}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := vfs.ReadFile(fsys, "/r/out/_spark_metadata/0")
+	must(t, err)
+	must(t, fsys.Remove("/r/out/_spark_metadata/1"))
+	must(t, vfs.WriteNew(fsys, "/r/out/_spark_metadata/1", first))
+	f, _ := Lookup("json")
+	_, err = f.Describe(t.Context(), env, &plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/out"}})
+	if err == nil || !strings.Contains(err.Error(), "stands in it twice") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestSourcesCleanUpWhenAsked(t *testing.T) {
 	for mode, where := range map[string]string{"delete": "", "archive": "/r/old/r/in/f0.json"} {
 		fsys := vfs.NewMemory()
