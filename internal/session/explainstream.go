@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weir-dev/weir/internal/exec"
+	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -23,6 +25,7 @@ func explainRunning(n plan.Node, extended bool, p physicalStream) string {
 type physicalStream struct {
 	mode  plan.OutputMode
 	parts int
+	env   *function.Env
 }
 
 // write draws a node and what is below it.
@@ -64,7 +67,9 @@ func (p physicalStream) operators(n plan.Node) []string {
 		return []string{name + " " + keys, p.exchange(keys)}
 	case *plan.Join:
 		if plan.Streaming(n.Left) && plan.Streaming(n.Right) {
-			return []string{"StreamingSymmetricHashJoin " + strings.TrimPrefix(plan.NodeLine(n), "Join ")}
+			line := "StreamingSymmetricHashJoin " + strings.TrimPrefix(plan.NodeLine(n), "Join ")
+			left, right := exec.JoinBounds(n, p.env)
+			return []string{line + ", left rows" + held(left) + ", right rows" + held(right)}
 		}
 	case *plan.Limit:
 		return []string{"StreamingGlobalLimit", "Exchange SinglePartition"}
@@ -72,6 +77,14 @@ func (p physicalStream) operators(n plan.Node) []string {
 		return []string{physicalScan(n)}
 	}
 	return []string{plan.NodeLine(n)}
+}
+
+// held says until when rows are held that wait for partners.
+func held(until string) string {
+	if until == "" {
+		return " held for ever"
+	}
+	return " held until the watermark is " + until
 }
 
 func (p physicalStream) exchange(keys string) string {

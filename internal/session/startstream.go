@@ -123,7 +123,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Python: b.python(), Partitions: sc.partitions(),
 		Pinned: pinned(sc.conf), SessionID: sc.session.id, JobTags: b.tags, Bus: sc.session.bus,
 		Output: b.output, Hold: sc.session.bus.Listening(), Explain: func(n plan.Node, extended bool) string {
-			return explainRunning(n, extended, physicalStream{mode, sc.partitions()})
+			return explainRunning(n, extended, physicalStream{mode, sc.partitions(), sc.eval})
 		},
 	}, nil
 }

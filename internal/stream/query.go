@@ -275,7 +275,17 @@ func (q *Query) Explain(extended bool) string {
 	if q.config.Explain == nil {
 		return ""
 	}
-	return q.config.Explain(q.config.Plan, extended)
+	return q.config.Explain(q.config.Plan, extended) + q.watermarkLine()
+}
+
+// watermarkLine is where time has come to, for plans that speak of it.
+func (q *Query) watermarkLine() string {
+	last := q.record.Last()
+	if last == nil || last.EventTime == nil {
+		return ""
+	}
+	at := time.UnixMilli(last.EventTime.WatermarkMs).UTC()
+	return "Watermark of the last batch: " + at.Format("2006-01-02T15:04:05.000Z") + "\n"
 }
 
 // Contents is what a memory sink holds.
