@@ -31,6 +31,9 @@ func (w *Watch) Assess(now time.Time) Assessment {
 	if state != Healthy {
 		s.Floor = unknown()
 	}
+	if state == Stalled { // what it could take does not show while it stands still
+		s.Busy, s.Headroom = unknown(), unknown()
+	}
 	a := Assessment{
 		Signals: s, State: state, Since: w.verdict.shownSince,
 		Score: score(state, &s, w.config.Objective.Seconds()),
@@ -194,7 +197,12 @@ func (w *Watch) explainLag(a *Assessment, now time.Time) {
 		}
 		a.EtaWord, a.EtaText = w.eta(a, now)
 	}
-	if a.Reason == "" {
+	switch {
+	case a.Reason != "":
+	case a.Growth > noticeable && Known(a.ProcessedPerSecond) && Known(a.ArrivalRowsPerSecond):
+		a.Reason = fmt.Sprintf("Works off %s of %s rows/s", Figure(a.ProcessedPerSecond),
+			Figure(a.ArrivalRowsPerSecond))
+	default:
 		a.Reason = late + " behind"
 	}
 	if Known(a.UntilLoss) {

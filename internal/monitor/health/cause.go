@@ -176,6 +176,9 @@ var operatorWords = map[string]string{
 // mostRule: a part of the batch that takes most of its time, of a query that never was
 // faster.
 func mostRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
+	if !(s.InBatches > fullShare) { // there is time left: it is not what limits
+		return "", "", ""
+	}
 	rates := ""
 	if s.short() {
 		rates = fmt.Sprintf("%s of %s rows/s", Figure(s.PacePerSecond), Figure(s.ArrivalRowsPerSecond))

@@ -168,3 +168,16 @@ func TestSeriesAreBoundedHoweverLongABatchRuns(t *testing.T) {
 		t.Errorf("arrival rate %v, want 100", rate)
 	}
 }
+
+// What takes most of batches that run a fifth of the time is not why rows wait.
+func TestWhatTakesMostOfShortBatchesIsNoCause(t *testing.T) {
+	f := feed{w: New(Config{TriggerEvery: time.Second}, at(0)), arrives: 1200, takes: 1000,
+		phases: usualPhases(), ops: []Operator{{Name: "Source", Seconds: 0.2}}}
+	f.run(300)
+	for i := range f.w.batches { // the limit is not known to be one
+		f.w.batches[i].Capped = false
+	}
+	if a := f.w.Assess(at(f.second)); a.State != Behind || !strings.HasPrefix(a.Reason, "Works off 99") {
+		t.Errorf("got %s, %q", a.State, a.Reason)
+	}
+}
