@@ -17,7 +17,7 @@ export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
 .PHONY: demo test check slow takeover nightly bench dist generate spark-data venv venvs kafka browser clean
 
 demo: venv ## run the listener example on weir with the PySpark of the lock file
-	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/health_table.py
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/health_table.py
 
 # The end-to-end programs live in test/ and the workloads in bench/; the rest runs in a minute.
 UNIT = $$(go list ./... | grep -v -E '/(test|bench)(/|$$)')
@@ -110,6 +110,7 @@ test/ui/node_modules/installed: test/ui/package-lock.json
 	touch $@
 
 $(VENV)/installed: test/python/requirements.lock
+	@echo "installing PySpark into $(VENV), which takes some minutes"
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	touch $@

@@ -31,6 +31,7 @@ func said(err error) error {
 	switch {
 	case errors.As(err, &scheme):
 		e = plan.Unsupported("The file system of " + scheme.Path)
+		e.Hint = mountHint
 	case errors.As(err, &bad), errors.As(err, &volume):
 		e = plan.IllegalArgument("%s.", err)
 	case errors.As(err, &confined):
@@ -53,11 +54,19 @@ func saidRows(rows chunk.Rows) chunk.Rows {
 	}
 }
 
+// mountHint is the way to the files of other file systems; docs/NON-GOALS.md says why.
+const mountHint = "Mount it, or copy its files to a local disk."
+
 // sparksFormats are those that Apache Spark brings along and weir has not: the
 // program is right, only not here.
 var sparksFormats = []string{"binaryfile", "image", "jdbc", "libsvm", "orc", "xml"}
 
 func noSuchFormat(name string) *plan.Error {
+	if strings.EqualFold(name, "cloudFiles") {
+		e := plan.Unsupported("The source cloudFiles, which lists cloud stores,")
+		e.Hint = mountHint + " The sources json, csv, parquet and the others find new files there."
+		return e
+	}
 	if slices.Contains(sparksFormats, strings.ToLower(name)) {
 		return plan.Unsupported("The format " + name)
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -280,6 +281,11 @@ func TestPathsThatLeadNowhereAreMistakes(t *testing.T) {
 		"SELECT * FROM parquet.`/Volumes/a/b/c`", "CREATE TABLE t (a INT) USING parquet LOCATION '/Volumes/main'",
 	} {
 		mistake(t, s, text)
+	}
+	for _, text := range []string{"SELECT * FROM parquet.`s3a://bucket/t`", "SELECT * FROM cloudFiles.`/x`"} {
+		if e := mistake(t, s, text); !strings.Contains(e.Hint, "Mount it") {
+			t.Errorf("%s: %v, %s", text, e, e.Hint)
+		}
 	}
 }
 
