@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -282,9 +283,11 @@ func TestPathsThatLeadNowhereAreMistakes(t *testing.T) {
 	} {
 		mistake(t, s, text)
 	}
-	for _, text := range []string{"SELECT * FROM parquet.`s3a://bucket/t`", "SELECT * FROM cloudFiles.`/x`"} {
-		if e := mistake(t, s, text); !strings.Contains(e.Hint, "Mount it") {
-			t.Errorf("%s: %v, %s", text, e, e.Hint)
+	for format, path := range map[string]string{"parquet": "s3a://bucket/t", "cloudFiles": "/x"} {
+		_, _, err := execute(t, s, &plan.Read{Format: format, Paths: []string{path}})
+		var e *plan.Error
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, "Mount it") {
+			t.Errorf("%s of %s: %v", format, path, err)
 		}
 	}
 }

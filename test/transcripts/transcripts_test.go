@@ -39,7 +39,8 @@ func TestProgramsTalkAsTheyDoWithSpark(t *testing.T) {
 		t.Fatal("no programs", err)
 	}
 	zone := []string{"--conf", "spark.sql.session.timeZone=Etc/UTC"} // that of the recordings
-	common := testkit.Start(t, testkit.ServerOptions{Args: zone})
+	own := []string{"PYSPARK_PYTHON=" + python}                      // for functions of foreachBatch
+	common := testkit.Start(t, testkit.ServerOptions{Args: zone, Env: own})
 	slots := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	for _, program := range programs {
