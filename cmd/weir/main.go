@@ -6,6 +6,9 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 // version is set by the linker for released binaries.
@@ -44,7 +47,14 @@ func rootCommand() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return fmt.Errorf("%w; %s --help lists what there is", err, c.CommandPath())
+		var unknown *pflag.NotExistError
+		if !errors.As(err, &unknown) {
+			return fmt.Errorf("%w; %s --help lists what there is", err, c.CommandPath())
+		}
+		var flags []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		return fmt.Errorf("%w; the nearest is --%s, and %s --help lists what there is",
+			err, plan.Nearest(unknown.GetSpecifiedName(), flags), c.CommandPath())
 	})
 	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(),
 		demoCommand(), sqlCommand(), inspectCommand(), &cobra.Command{

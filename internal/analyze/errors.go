@@ -73,7 +73,7 @@ func bySimilarity(base []string, names [][]string) []string {
 			n = n[max(0, len(n)-strip):]
 		}
 		name := plan.QuoteParts(n)
-		list[i] = candidate{name, levenshtein(name, text)}
+		list[i] = candidate{name, plan.EditDistance(name, text)}
 	}
 	slices.SortStableFunc(list, func(a, b candidate) int { return a.distance - b.distance })
 	out := make([]string, len(list))
@@ -100,28 +100,6 @@ func plainName(parts []string) string {
 		out[i] = plan.QuoteIfNeeded(p)
 	}
 	return strings.Join(out, ".")
-}
-
-// levenshtein is the edit distance of two strings, in characters.
-func levenshtein(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	row := make([]int, len(y)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range x {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range y {
-			cost := diagonal
-			if x[i] != y[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(y)]
 }
 
 // anonymousQuery is the alias of a subquery in FROM that was given none. Errors

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weir-dev/weir/internal/monitor/report"
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 //go:embed spark_confs.tsv
@@ -109,32 +110,9 @@ func weirConfs() []*confDef {
 
 // nearestKey is the key among some that is most like the given one.
 func nearestKey(key string, among []*confDef) string {
-	best, distance := "", -1
-	for _, d := range among {
-		if n := editDistance(d.key, key); distance < 0 || n < distance {
-			best, distance = d.key, n
-		}
+	keys := make([]string, len(among))
+	for i, d := range among {
+		keys[i] = d.key
 	}
-	return best
-}
-
-// editDistance is the number of bytes to add, drop or change between two texts.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
+	return plan.Nearest(key, keys)
 }

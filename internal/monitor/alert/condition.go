@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/monitor/health"
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 // condition is what a rule asks of the facts.
@@ -285,7 +286,7 @@ func (p *reader) one(depth int) (condition, error) {
 	s, ok := signalNamed(t.text)
 	if !ok {
 		return nil, fmt.Errorf("column %d: there is no signal %s; the nearest is %s",
-			t.column, t.text, nearest(t.text, signalNames()))
+			t.column, t.text, plan.Nearest(t.text, signalNames()))
 	}
 	return p.comparison(s)
 }
@@ -322,7 +323,7 @@ func (p *reader) comparison(s *signal) (condition, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("column %d: %s is compared with a number or a signal; the nearest to %s is %s",
-				t.column, s.name, t.text, nearest(t.text, signalNames()))
+				t.column, s.name, t.text, plan.Nearest(t.text, signalNames()))
 		case other.kind != s.kind:
 			return nil, fmt.Errorf("column %d: %s is a %s and %s a %s", t.column, s.name, s.kind, other.name,
 				other.kind)
@@ -346,7 +347,7 @@ func (p *reader) word(s *signal, differs bool) (condition, error) {
 			}
 		}
 		return nil, fmt.Errorf("column %d: there is no state %s; the nearest is %s",
-			t.column, t.text, nearest(t.text, names))
+			t.column, t.text, plan.Nearest(t.text, names))
 	}
 	return &word{s, t.text, differs}, nil
 }

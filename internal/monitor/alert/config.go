@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -105,7 +106,7 @@ func (c *config) readGroup(n *node) (err error) {
 		c.groupBy = by
 	}
 	if !slices.Contains(groupings, c.groupBy) {
-		return n.find("by").wrong("by is all, rule, query or alert; the nearest to %s is %s", by, nearest(by,
+		return n.find("by").wrong("by is all, rule, query or alert; the nearest to %s is %s", by, plan.Nearest(by,
 			groupings))
 	}
 	c.groupWait, err = n.spanOf("wait", c.groupWait)
@@ -168,7 +169,7 @@ func (c *config) readRule(n *node, name string) error {
 			for _, r := range c.rules {
 				names = append(names, r.name)
 			}
-			return n.wrong("there is no rule %s to switch off; the nearest is %s", name, nearest(name, names))
+			return n.wrong("there is no rule %s to switch off; the nearest is %s", name, plan.Nearest(name, names))
 		}
 		c.rules = slices.Delete(c.rules, at, at+1)
 		return nil
@@ -219,7 +220,7 @@ func readSeverity(n *node, otherwise Severity) (Severity, error) {
 	}
 	if !slices.Contains(severities, text) {
 		return "", n.find("severity").wrong("severity is critical, warning or info; the nearest to %s is %s",
-			text, nearest(text, severities))
+			text, plan.Nearest(text, severities))
 	}
 	return Severity(text), nil
 }
@@ -249,7 +250,8 @@ func (r *rule) readAddressees(n *node, known []notifier) error {
 		case len(names) == 0:
 			return n.find("notify").wrong("there is no notifier %s; the key notify of the file lists them", name)
 		default:
-			return n.find("notify").wrong("there is no notifier %s; the nearest is %s", name, nearest(name, names))
+			return n.find("notify").wrong("there is no notifier %s; the nearest is %s", name,
+				plan.Nearest(name, names))
 		}
 	}
 	if to != nil {
@@ -330,7 +332,7 @@ func (c *config) readNotifier(e *Env, n *node) (*notifier, error) {
 	}
 	for _, s := range one.severities {
 		if !slices.Contains(severities, s) {
-			return nil, n.find("severity").wrong("there is no severity %s; the nearest is %s", s, nearest(s,
+			return nil, n.find("severity").wrong("there is no severity %s; the nearest is %s", s, plan.Nearest(s,
 				severities))
 		}
 	}

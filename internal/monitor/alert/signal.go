@@ -1,7 +1,6 @@
 package alert
 
 import (
-	"strings"
 	"time"
 
 	"github.com/weir-dev/weir/internal/monitor"
@@ -183,41 +182,6 @@ func signalNamed(name string) (*signal, bool) {
 		}
 	}
 	return nil, false
-}
-
-// nearest is the name most like one that does not exist.
-func nearest(name string, among []string) string {
-	best, least := "", 1<<30
-	for _, a := range among {
-		if d := distance(strings.ToLower(name), strings.ToLower(a)); d < least {
-			best, least = a, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters have to be changed to make one word of the other.
-func distance(a, b string) int {
-	if len(a) > 100 {
-		a = a[:100]
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // lately counts what happened in the last ten minutes.

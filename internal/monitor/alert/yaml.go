@@ -11,6 +11,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	yamltoken "github.com/goccy/go-yaml/token"
+
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 const (
@@ -188,7 +190,7 @@ func (n *node) only(what string, keys ...string) error {
 	for _, p := range n.pairs {
 		if !slices.Contains(keys, p.key) {
 			return &lineError{p.line, fmt.Sprintf("%s has no key %s; the nearest is %s", what, p.key,
-				nearest(p.key, keys))}
+				plan.Nearest(p.key, keys))}
 		}
 	}
 	return nil
