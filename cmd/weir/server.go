@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-dev/weir/internal/history"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/monitor/report"
@@ -48,6 +49,7 @@ type server struct {
 	python    *pyworker.Host
 	reporters *report.Reporters
 	alerts    *alert.Alerts
+	history   *history.Store // nil when it is off
 	grpc      net.Listener
 	http      net.Listener
 	failed    chan error // a listener ended although nobody asked it to
@@ -124,6 +126,11 @@ func (s *server) startWatching(a *access, confs map[string]string) (err error) {
 	env := alertsIn(s.dir, s.engine.Monitor(), s.log)
 	env.Link = pagesAt(a, s.httpAddress())
 	if s.alerts, err = alert.Start(env); err != nil {
+		s.reporters.Close()
+		return err
+	}
+	if err = s.startHistory(); err != nil {
+		s.alerts.Close()
 		s.reporters.Close()
 	}
 	return err
@@ -255,6 +262,10 @@ func (s *server) stop(ctx context.Context) error {
 	s.serving.Stop(ctx)
 	// Before the queries end: what fires goes on firing when they are started again.
 	s.alerts.Close()
+	// Before the engine gives the directory up.
+	if s.history != nil {
+		s.history.Close()
+	}
 	err = errors.Join(err, s.pages.Shutdown(ctx), s.engine.Close(ctx))
 	s.reporters.Close()
 	s.python.Close()

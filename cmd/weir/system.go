@@ -69,6 +69,7 @@ func (s *server) environment(f *serverFlags, a *access) []ui.Group {
 	}
 	return []ui.Group{
 		{Title: "Server", Settings: process}, {Title: "Machine", Settings: machine},
+		{Title: "History", Settings: s.historySettings()},
 		{Title: "Settings that every session begins with", Settings: settings},
 	}
 }

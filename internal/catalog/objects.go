@@ -36,6 +36,9 @@ func (s *Store) Tables(catalog, schema string) ([]*Table, error) {
 // CreateTable adds a table or view. A managed table's directory must hold its
 // data already (K1); its Location is TableDir.
 func (s *Store) CreateTable(t Table) error {
+	if err := CheckChangeable(t.ID.Catalog); err != nil {
+		return err
+	}
 	if err := checkName("table", t.ID.Name); err != nil {
 		return err
 	}
@@ -59,6 +62,9 @@ func (s *Store) CreateTable(t Table) error {
 
 // ReplaceTable changes the document of an existing table or view, or adds it.
 func (s *Store) ReplaceTable(t Table) error {
+	if err := CheckChangeable(t.ID.Catalog); err != nil {
+		return err
+	}
 	if err := checkName("table", t.ID.Name); err != nil {
 		return err
 	}
@@ -80,6 +86,9 @@ func (s *Store) ReplaceTable(t Table) error {
 // RenameTable gives a table or view of a schema another name. Its rows stay where
 // they are.
 func (s *Store) RenameTable(id plan.TableID, to string) error {
+	if err := CheckChangeable(id.Catalog); err != nil {
+		return err
+	}
 	if err := checkName("table", to); err != nil {
 		return err
 	}
@@ -110,6 +119,9 @@ func (s *Store) RenameTable(id plan.TableID, to string) error {
 // DropTable removes a table or view, with its rows unless it is external. It
 // reports whether there was one.
 func (s *Store) DropTable(id plan.TableID) (bool, error) {
+	if err := CheckChangeable(id.Catalog); err != nil {
+		return false, err
+	}
 	id = foldID(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,6 +171,9 @@ func (s *Store) Volume(id plan.TableID) (*Volume, error) {
 // CreateVolume makes a volume: its directory first, then its document. An
 // empty location stands for a managed one below the data directory.
 func (s *Store) CreateVolume(v Volume) error {
+	if err := CheckChangeable(v.ID.Catalog); err != nil {
+		return err
+	}
 	if err := checkName("volume", v.ID.Name); err != nil {
 		return err
 	}

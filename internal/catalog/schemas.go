@@ -25,6 +25,9 @@ func (s *Store) HasCatalog(name string) bool {
 
 // CreateCatalog makes a catalog with the schema default.
 func (s *Store) CreateCatalog(name, comment string) error {
+	if err := CheckChangeable(name); err != nil {
+		return err
+	}
 	if err := checkName("catalog", name); err != nil {
 		return err
 	}
@@ -55,6 +58,9 @@ func (s *Store) CreateCatalog(name, comment string) error {
 // DropCatalog removes a catalog; one with schemas other than an empty default
 // only when cascade is set. The two that every server has stay.
 func (s *Store) DropCatalog(name string, cascade bool) error {
+	if err := CheckChangeable(name); err != nil {
+		return err
+	}
 	name = fold(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,6 +136,9 @@ func (s *Store) Schema(catalog, name string) (Schema, error) {
 
 // CreateSchema makes a schema; an existing one is SCHEMA_ALREADY_EXISTS.
 func (s *Store) CreateSchema(schema Schema) error {
+	if err := CheckChangeable(schema.Catalog); err != nil {
+		return err
+	}
 	if err := checkName("schema", schema.Name); err != nil {
 		return err
 	}
@@ -166,6 +175,9 @@ func (s *Store) createSchema(c *catalogEntry, schema Schema) error {
 // DropSchema removes a schema; with cascade also its tables, views and volumes
 // with the files of managed ones.
 func (s *Store) DropSchema(catalog, name string, cascade bool) error {
+	if err := CheckChangeable(catalog); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	en, err := s.find(catalog, name)

@@ -24,7 +24,7 @@
 //	D8  Files go only when nothing can need them: those of a write that certainly
 //	    failed, and what vacuum finds (Litter).
 //
-// Not written: deletion vectors, the log's clean-up. Files that a crash left are
+// Not written: deletion vectors. The log is trimmed by its owner (TrimLog). Files that a crash left are
 // invisible and stay until a vacuum.
 //
 // A Snapshot belongs to one goroutine at a time, a Cache to all: its lock is not held

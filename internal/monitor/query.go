@@ -75,6 +75,7 @@ type Query struct {
 	run Run
 	bus *Bus
 	end func(*Query) // tells the registry
+	tap Tap          // nil for none; never changes once the run is registered
 
 	mu         sync.Mutex
 	state      State
@@ -307,6 +308,9 @@ func (q *Query) Terminate(at time.Time, f *Failure) {
 
 	q.finish(at, f)
 	q.end(q)
+	if q.tap != nil {
+		q.tap.Ended(q)
+	}
 	if holding != nil {
 		<-holding
 	}

@@ -1,6 +1,10 @@
 package monitor
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/weir-dev/weir/internal/monitor/health"
+)
 
 // EndedLimit is how many finished runs a Registry keeps; the oldest go first.
 const EndedLimit = 100
@@ -11,6 +15,23 @@ type Registry struct {
 	mu    sync.RWMutex
 	runs  []*Query // in the order of their starts
 	ended []*Query // in the order of their ends
+	tap   Tap
+}
+
+// A Tap hears of every run as it happens, on the goroutines of queries: it must not
+// wait, and not call back into the query's Record, Idle or Terminate.
+type Tap interface {
+	Started(q *Query)
+	// Committed comes after Record; p and b are shared and never change.
+	Committed(q *Query, p *Progress, b *health.Batch)
+	Ended(q *Query)
+}
+
+// Follow tells tap of the runs that start from now on.
+func (r *Registry) Follow(tap Tap) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tap = tap
 }
 
 // NewRegistry returns an empty registry.
@@ -23,7 +44,11 @@ func (r *Registry) Start(run Run, bus *Bus) *Query {
 	q.follow(r.Find(run.ID))
 	r.mu.Lock()
 	r.runs = append(r.runs, q)
+	q.tap = r.tap
 	r.mu.Unlock()
+	if q.tap != nil {
+		q.tap.Started(q)
+	}
 	bus.Post(q.StartedEvent())
 	return q
 }

@@ -160,6 +160,10 @@ func (q *Query) Begin(batchID int64, at time.Time) {
 
 // Committed says that the batch is done. Record comes before it.
 func (q *Query) Committed(b health.Batch) {
+	if q.tap != nil {
+		told := b
+		q.tap.Committed(q, q.lastBatch(), &told)
+	}
 	w := &q.watched
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -362,4 +366,11 @@ func (q *Query) State() State {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.state
+}
+
+// lastBatch is the progress of the newest batch, nil before the first.
+func (q *Query) lastBatch() *Progress {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.executed
 }

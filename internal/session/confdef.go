@@ -90,6 +90,12 @@ func weirConfs() []*confDef {
 		key: onReleaseKey, kind: kindSQL, typ: "string", flags: "mp", get: "stop", def: "stop",
 		check: "options:stop, detach",
 	}, {
+		key: "weir.history.retention", kind: kindSQL, typ: "time in MILLISECONDS", flags: "sp", get: "14d",
+		def: "14d", check: "range:86400000..",
+	}, {
+		key: "weir.history.maxBytes", kind: kindSQL, typ: "bytes in BYTE", flags: "sp", get: "1g", def: "1g",
+		check: "range:0..",
+	}, {
 		key: queryMemoryKey, kind: kindSQL, typ: "bytes in BYTE", flags: "mp", get: noValue, def: noValue,
 		check: "range:1048576..",
 	}, {

@@ -152,6 +152,9 @@ func (sc *scope) column(schema plan.Type, name string) int {
 // create makes a table: rows first, then the document (S2).
 func (sc *scope) create(ctx context.Context, t *newTable) error {
 	e := sc.session.engine
+	if err := catalog.CheckChangeable(t.entry.ID.Catalog); err != nil {
+		return err
+	}
 	if !e.reserve(t.entry.ID) {
 		return tableExists(t.entry.ID)
 	}
@@ -281,6 +284,9 @@ func (sc *scope) fill(ctx context.Context, t *newTable, mode plan.SaveMode) erro
 // document says which one counts.
 func (sc *scope) replace(ctx context.Context, old *catalog.Table, t *newTable) error {
 	e := sc.session.engine
+	if err := catalog.CheckChangeable(old.ID.Catalog); err != nil {
+		return err
+	}
 	if !e.reserve(old.ID) {
 		return tableExists(old.ID)
 	}

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,6 +23,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/history"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
@@ -79,6 +81,7 @@ type Engine struct {
 	format      func(name string) (*connector.Format, bool)
 	handlers    map[reflect.Type]handler
 	door        Door
+	history     atomic.Pointer[history.Store] // nil without one
 
 	mu          sync.Mutex
 	sessions    map[*Session]bool
@@ -220,10 +223,11 @@ func (e *Engine) openParts() error {
 
 // userFiles is the file system of the paths that users write.
 func (e *Engine) userFiles() vfs.FS {
+	files := vfs.FS(guardedFS{e.fs, e.HistoryDir()})
 	if e.options.Crash == nil {
-		return e.fs
+		return files
 	}
-	return stream.WithSinkSteps(e.fs, e.options.Crash)
+	return stream.WithSinkSteps(files, e.options.Crash)
 }
 
 func (e *Engine) volumeDir(name vfs.VolumeName) (string, error) {

@@ -53,6 +53,7 @@ func (s *Session) schemaID(parts []string) (catalogName, schema string, err erro
 // find looks a table up in the catalog; nil when there is none, whether or not
 // its schema exists.
 func (e *Engine) find(id plan.TableID) *catalog.Table {
+	e.awaitHistory(id)
 	t, err := e.catalog.Table(id)
 	if err != nil {
 		return nil
