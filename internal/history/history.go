@@ -280,6 +280,16 @@ func (s *Store) rowsOf(list []*batch) *made {
 // spill writes files that the next commit names.
 func (s *Store) spill() { s.write(s.rowsOf(s.takeBatches())) }
 
+// relieve spills when enough waits.
+func (s *Store) relieve() {
+	s.mu.Lock()
+	full := len(s.waiting) >= spillAt
+	s.mu.Unlock()
+	if full {
+		s.spill()
+	}
+}
+
 // flush writes what waits and commits it.
 func (s *Store) flush(now time.Time, everything bool) {
 	all := s.write(s.take(now, everything))

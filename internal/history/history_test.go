@@ -239,19 +239,25 @@ func TestTheFilesOfADayArePacked(t *testing.T) {
 		batchAt(q, i, noon.Add(time.Duration(i/3)*24*time.Hour))
 		r.flush(noon, true)
 	}
+	for i := range int64(spillAt) { // arrives meanwhile
+		batchAt(q, 6+i, noon.Add(time.Duration(48*3600+i)*time.Second))
+	}
 	now := time.Now()
 	r.maintain(now.Add(-time.Minute))
-	table := &r.tables[progressTable]
-	if n, _ := table.snapshot.NumFiles(); n != 2 {
-		t.Errorf("%d files, want one for each day", n)
+	if len(r.waiting) != 0 {
+		t.Errorf("%d batches still wait behind the packing", len(r.waiting))
 	}
-	if got := r.read("progress", "batch_id"); len(got) != 6 {
-		t.Errorf("rows %q, want 6", got)
+	table := &r.tables[progressTable]
+	if n, _ := table.snapshot.NumFiles(); n != 3 {
+		t.Errorf("%d files, want one for each day and that of the batches that came meanwhile", n)
+	}
+	if got := len(r.read("progress", "batch_id")); got != 6+spillAt {
+		t.Errorf("%d rows, want %d", got, 6+spillAt)
 	}
 	r.maintain(now.Add(25 * time.Hour))
 	files, err := filepath.Glob(filepath.Join(r.dir(table), "*.parquet"))
-	if err != nil || len(files) != 2 {
-		t.Errorf("%d files on disk, want 2: %v", len(files), err)
+	if err != nil || len(files) != 3 {
+		t.Errorf("%d files on disk, want 3: %v", len(files), err)
 	}
 }
 

@@ -140,10 +140,14 @@ func (s *Store) tidy(t *live, now time.Time) error {
 	}
 	for _, files := range byDay {
 		for _, bin := range t.snapshot.Bins(files, bigFile/2, bigFile) {
-			if err := t.pack(ctx, bin, now); err != nil {
+			if err := s.pack(ctx, t, bin, now); err != nil {
 				return fmt.Errorf("pack files: %w", err)
 			}
 		}
+	}
+	// What was written in between is to be named before files without a name go.
+	if err := s.commit(t, now); err != nil {
+		return err
 	}
 	litter, err := t.snapshot.Litter(ctx, now.Add(-removedKept))
 	if err != nil {
@@ -159,8 +163,9 @@ func (s *Store) tidy(t *live, now time.Time) error {
 	return err
 }
 
-// pack writes the rows of a bin into one file.
-func (t *live) pack(ctx context.Context, bin delta.Bin, now time.Time) error {
+// pack writes the rows of a bin into one file. A day of many queries takes minutes, so
+// that what waits meanwhile is written in between.
+func (s *Store) pack(ctx context.Context, t *live, bin delta.Bin, now time.Time) error {
 	var names []string
 	for _, c := range t.columns {
 		names = append(names, c.name)
@@ -174,6 +179,7 @@ func (t *live) pack(ctx context.Context, bin delta.Bin, now time.Time) error {
 				if !yield(c, err) || err != nil {
 					return
 				}
+				s.relieve()
 			}
 		}
 	}
