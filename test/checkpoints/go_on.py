@@ -59,7 +59,9 @@ QUERIES = {
 def unpack(archive, base):
     """The files where they are now: Spark's source log has their paths."""
     with tarfile.open(archive) as tar:
-        tar.extractall(base, filter="data")
+        # The first Pythons 3.11 know no filters.
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        tar.extractall(base)
     name = os.path.basename(base)
     for log in glob.glob(base + "/checkpoint/sources/*/*"):
         with open(log, encoding="utf8") as f:
