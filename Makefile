@@ -31,12 +31,12 @@ check: ## format, vet, staticcheck and the unit tests
 	@unformatted=$$(find . -name '*.go' -not -path './.*/*' -exec gofmt -l {} +); \
 	test -z "$$unformatted" || { echo "gofmt -w these files:"; echo "$$unformatted"; exit 1; }
 	go vet ./...
-	go vet -tags takeover ./test/takeover
+	go vet -tags takeover,slow ./test/takeover ./test/demo
 	go tool staticcheck ./...
 	go test $(UNIT)
 
 slow: venv venvs ## race detector, whole crash matrix, takeovers by Spark, a while of every fuzz target
-	WEIR_SLOW=1 CGO_ENABLED=1 go test -race -tags takeover -timeout 60m ./...
+	WEIR_SLOW=1 CGO_ENABLED=1 go test -race -tags takeover,slow -timeout 60m ./...
 	@grep -rlE '^func Fuzz[A-Za-z0-9_]*\(' --include='*_test.go' . | while read -r file; do \
 		grep -oE '^func Fuzz[A-Za-z0-9_]*' "$$file" | sed 's/^func //' | while read -r target; do \
 			echo "fuzz $$target in $$(dirname $$file)"; \

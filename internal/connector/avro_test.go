@@ -159,18 +159,18 @@ func castTexts(schema plan.Type, chunks []*chunk.Chunk) []string {
 
 func TestAvroFilesAreReadAsSparkDoes(t *testing.T) {
 	for _, c := range avroCases(t, "read") {
+		if !plainNames(c.Select) || c.Schema != nil && strings.Contains(*c.Schema, "varchar") {
+			// Expressions are held by internal/session/avro_test.go. A schema with varchar is
+			// refused by Spark before it looks at files; weir refuses it with another condition.
+			continue
+		}
 		t.Run(c.Name, func(t *testing.T) {
-			switch {
-			case !plainNames(c.Select):
-				t.Skip("the columns are expressions, which the scan does not see")
-			case strings.Contains(c.Name, "xz"):
+			if strings.Contains(c.Name, "xz") {
 				_, _, err := avroRows(t, &c)
 				if e := new(plan.Error); !errors.As(err, &e) || !strings.Contains(e.Msg, "xz") {
 					t.Errorf("xz is not refused by name: %v", err)
 				}
 				return
-			case c.Schema != nil && strings.Contains(*c.Schema, "varchar"):
-				t.Skip("the session refuses it before")
 			}
 			schema, chunks, err := avroRows(t, &c)
 			if c.OK == nil {

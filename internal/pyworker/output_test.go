@@ -61,7 +61,7 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\r\nb\rc\n\xff\x1b[31m"), 3)
 	f.Fuzz(func(t *testing.T, all []byte, at int) {
 		if len(all) > maxLine {
-			t.Skip("lines that are cut have their cases")
+			return // lines that are cut have their cases
 		}
 		at = min(max(0, at), len(all))
 		var want []Line

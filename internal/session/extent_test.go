@@ -31,20 +31,12 @@ func TestMergeReadsOnlyFilesThatMayMatch(t *testing.T) {
 			s := openEngine(t, disk).NewSession("u", "a")
 			must(t, s, "USE main", "CREATE TABLE t (id BIGINT, k STRING, day DATE)",
 				"INSERT INTO t VALUES (1, 'a', DATE '2024-01-01'), (9, 'c', DATE '2024-01-09')")
-			found, err := s.table([]string{"t"}, "SELECT")
-			if err != nil {
-				t.Fatal(err)
-			}
-			snapshot, err := delta.Table{FS: disk, Dir: found.Location}.Load(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			gone := path.Join(found.Location, snapshot.Files()[0].Path)
+			gone := onlyFile(t, s, disk)
 			must(t, s, "INSERT INTO t VALUES (11, 'p', DATE '2024-02-01'), (19, 'q', DATE '2024-02-09')")
 			if err := disk.Remove(gone); err != nil {
 				t.Fatal(err)
 			}
-			_, err = ask(s, "MERGE INTO t USING (SELECT 11L id, 'p' k, DATE '2024-02-01' day, CAST(NULL AS BIGINT) none "+
+			_, err := ask(s, "MERGE INTO t USING (SELECT 11L id, 'p' k, DATE '2024-02-01' day, CAST(NULL AS BIGINT) none "+
 				"UNION ALL SELECT 30L, 'z', DATE '2024-03-01', NULL) s ON "+c.on+
 				" WHEN MATCHED THEN UPDATE SET k = 'new' WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id)")
 			switch {
@@ -81,20 +73,12 @@ func TestQueriesReadOnlyFilesThatMayMatch(t *testing.T) {
 			s := openEngine(t, disk).NewSession("u", "a")
 			must(t, s, "USE main", "CREATE TABLE t (id BIGINT, k STRING, day DATE, p INT) PARTITIONED BY (p)",
 				"INSERT INTO t VALUES (1, 'a', DATE '2024-01-01', 1), (9, 'c', DATE '2024-01-09', 1)")
-			found, err := s.table([]string{"t"}, "SELECT")
-			if err != nil {
-				t.Fatal(err)
-			}
-			snapshot, err := delta.Table{FS: disk, Dir: found.Location}.Load(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			gone := path.Join(found.Location, snapshot.Files()[0].Path)
+			gone := onlyFile(t, s, disk)
 			must(t, s, "INSERT INTO t VALUES (11, 'p', DATE '2024-02-01', 2), (19, 'q', DATE '2024-02-09', 2)")
 			if err := disk.Remove(gone); err != nil {
 				t.Fatal(err)
 			}
-			_, err = ask(s, "SELECT * FROM t WHERE "+c.where)
+			_, err := ask(s, "SELECT * FROM t WHERE "+c.where)
 			switch {
 			case c.fine && err != nil:
 				t.Error(err)
@@ -103,4 +87,18 @@ func TestQueriesReadOnlyFilesThatMayMatch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// onlyFile is the only data file of the table t.
+func onlyFile(t *testing.T, s *Session, disk vfs.FS) string {
+	t.Helper()
+	found, err := s.table([]string{"t"}, "SELECT")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := delta.Table{FS: disk, Dir: found.Location}.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path.Join(found.Location, snapshot.Files()[0].Path)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -53,6 +54,24 @@ func TestInOfASubqueryWithNulls(t *testing.T) {
 		{`(a,1) in (select b,1 from values (null),(1) as t2(b)) x N order by a`, `[false] [true] [false]`},
 		{`(a in (select b from values (null) as t2(b))) is null x N order by a`, `[false] [false] [false]`},
 	})
+}
+
+// desc() and asc() order nothing outside of a sort; that is no bug of weir.
+func TestADirectionOutsideOfASortIsRefused(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "s")
+	id := &plan.UnresolvedAttribute{Parts: []string{"id"}}
+	order := &plan.SortOrder{Child: id, Descending: true}
+	rows := parse(t, "SELECT id FROM range(3)")
+	for what, n := range map[string]plan.Node{
+		"selected": plan.NewProject(rows, order),
+		"named":    plan.NewProject(rows, &plan.Alias{Child: order, Names: []string{"x"}}),
+		"grouped":  plan.NewAggregate(rows, []plan.Expr{order}, nil),
+	} {
+		_, _, err := execute(t, s, n)
+		if condition(err) != "INTERNAL_ERROR" || strings.Contains(err.Error(), "weir has a bug") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }
 
 // answers asks queries, without their SELECT, and compares with their rows or condition.

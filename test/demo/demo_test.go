@@ -1,7 +1,8 @@
+//go:build slow
+
 package demo
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,9 +11,6 @@ import (
 )
 
 func TestEveryQueryIsNamedWithinThreeMinutesOfTrouble(t *testing.T) {
-	if os.Getenv("WEIR_SLOW") == "" {
-		t.Skip("it takes five minutes; WEIR_SLOW=1 runs it")
-	}
 	c := exec.CommandContext(t.Context(), testkit.Binary(t), "demo", "lag", "--once", "--http", "127.0.0.1:0")
 	out, err := c.CombinedOutput()
 	t.Logf("\n%s", out)
