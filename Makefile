@@ -55,7 +55,7 @@ bench: ## benchmarks: rows and bytes a second, allocations
 
 # Without the traces of gRPC nothing looks methods up by name, and the linker drops those that nobody calls.
 # Arrow's compute comes with its Parquet and is hardly called: inlined, its kernels are 5 MB larger (docs/adr/003).
-RELEASE = -trimpath -tags grpcnotrace -gcflags 'github.com/apache/arrow-go/v18/arrow/compute/...=-l' \
+RELEASE = -trimpath -tags grpcnotrace,tinygo -gcflags 'github.com/apache/arrow-go/v18/arrow/compute/...=-l' \
 	-ldflags '-s -w -X main.version=$(VERSION)'
 
 dist: ## static binaries for linux and macOS

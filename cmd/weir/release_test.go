@@ -14,7 +14,7 @@ const mostBytes = 50_000_000
 // there is, and shows itself here; docs/adr/003 has the ones that did.
 func TestReleaseIsSmall(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "weir")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace",
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace,tinygo",
 		"-gcflags", "github.com/apache/arrow-go/v18/arrow/compute/...=-l", "-ldflags", "-s -w", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	if out, err := build.CombinedOutput(); err != nil {
