@@ -66,10 +66,10 @@ type run struct {
 	held      bool         // the sink may hold batches from an earlier run
 	purging   <-chan error // of the purge that runs, nil for none
 
-	// lastWatermark is that of the batch before the one at hand.
-	lastWatermark int64
-	memory        *memory // nil until the plan was compiled
-	another       bool    // the batch before wants one without new data
+	// lastWatermark and lastTimestamp are those of the batch before the one at hand.
+	lastWatermark, lastTimestamp int64
+	memory                       *memory // nil until the plan was compiled
+	another                      bool    // the batch before wants one without new data
 
 	profile exec.Profile // of the operators
 	status  monitor.Status
@@ -249,6 +249,10 @@ func (r *run) construct(ctx context.Context, spent *monitor.Durations) (*fixed, 
 	r.manager.crash(StepAdmitted)
 	began = time.Now()
 	at := &fixed{timestampMs: began.UnixMilli(), watermarkMs: r.watermark.ms, noData: !a.newData}
+	if at.timestampMs == r.lastTimestamp {
+		at.timestampMs++ // checkOrder tells batches apart by it
+	}
+	r.lastTimestamp = at.timestampMs
 	err = r.fix(ctx, at)
 	spent.Add(monitor.WalCommit, time.Since(began))
 	return at, err

@@ -75,6 +75,7 @@ func (r *run) startFrom(from resumption) error {
 	r.times = make([]exec.EventTimes, len(r.marks))
 	r.watermark = newWatermark(r.confs[policyKey], len(r.marks), from.watermarkMs)
 	r.batch, r.held, r.lastWatermark = from.batch, true, from.beforeMs
+	r.lastTimestamp = from.timestampMs
 	if from.replay {
 		r.replay = &fixed{timestampMs: from.timestampMs, watermarkMs: from.watermarkMs, replay: true}
 	}
@@ -115,8 +116,11 @@ func findIn(checkpoint connector.Place, offsets, commits *batchLog) (found, erro
 			return f, err
 		}
 	}
-	if offsets.has(f.newest - 1) {
-		if f.before, err = readOffsets(offsets, f.newest-1); err != nil {
+	for id, entry := range map[int64]**offsetEntry{f.newest - 1: &f.before, f.newest - 2: &f.earlier} {
+		if !offsets.has(id) {
+			continue
+		}
+		if *entry, err = readOffsets(offsets, id); err != nil {
 			return f, err
 		}
 	}

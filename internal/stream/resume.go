@@ -12,6 +12,7 @@ type found struct {
 	newest  int64        // of the offset log, -1 without one
 	offsets *offsetEntry // offsets/newest
 	before  *offsetEntry // offsets/newest-1, nil when it is missing
+	earlier *offsetEntry // offsets/newest-2, likewise
 	commits int64        // the newest of the commit log, -1 without one
 	commit  commitEntry  // commits/commits
 	state   bool         // state files exist
@@ -26,7 +27,7 @@ type resumption struct {
 
 	watermarkMs int64
 	beforeMs    int64             // the watermark of the batch before
-	timestampMs int64             // of a replay
+	timestampMs int64             // of the newest batch
 	confs       map[string]string // nil for a new query
 	// warn is a gap in the logs that is proven to be harmless.
 	warn string
@@ -52,6 +53,12 @@ func resume(f found, names []string) (resumption, *plan.Error) {
 		return resumption{}, assertion(fmt.Sprintf(
 			"commits reach batch %d, but offsets end at batch %d.", f.commits, f.newest))
 	}
+	if err := checkOrder(f.before, f.offsets, f.newest); err != nil {
+		return resumption{}, err
+	}
+	if err := checkOrder(f.earlier, f.before, f.newest-1); err != nil {
+		return resumption{}, err
+	}
 	end, err := f.offsets.arrange(names)
 	if err != nil {
 		return resumption{}, err
@@ -66,7 +73,8 @@ func resume(f found, names []string) (resumption, *plan.Error) {
 			return resumption{}, err
 		}
 	}
-	r := resumption{end: end, watermarkMs: f.offsets.watermarkMs, confs: f.offsets.confs}
+	r := resumption{end: end, watermarkMs: f.offsets.watermarkMs, timestampMs: f.offsets.timestampMs,
+		confs: f.offsets.confs}
 	if r.confs == nil {
 		r.confs = map[string]string{}
 	}
@@ -76,7 +84,7 @@ func resume(f found, names []string) (resumption, *plan.Error) {
 		r.watermarkMs = max(r.watermarkMs, f.commit.nextWatermarkMs)
 		return r, nil
 	}
-	r.batch, r.replay, r.timestampMs, r.start = f.newest, true, f.offsets.timestampMs, start
+	r.batch, r.replay, r.start = f.newest, true, start
 	if f.before != nil {
 		r.beforeMs = f.before.watermarkMs
 	}

@@ -30,7 +30,7 @@ import (
 //	events              since the last look: kind, then what matters of it
 //	json                the same as listeners get it
 //	recent              recentProgress, in short
-//	files, cat PATH, rm PATH, write PATH
+//	files, cat PATH, rm PATH, write PATH, cp FROM TO (a checksum is not copied, the old one goes)
 //	rows                what the sink holds, a line a batch
 func TestScripts(t *testing.T) {
 	files, err := os.ReadDir("testdata/scripts")
@@ -184,6 +184,15 @@ func (s *script) touch(t *testing.T, c testkit.Command) string {
 		return masked(s.file(path.Join(checkpointDir, c.Args[0].Key)))
 	case "rm":
 		if err := vfs.RemoveFile(s.fs, path.Join(checkpointDir, c.Args[0].Key)); err != nil {
+			t.Fatalf("%s: %v", c.Where, err)
+		}
+	case "cp":
+		to := path.Join(checkpointDir, c.Args[1].Key)
+		data := s.file(path.Join(checkpointDir, c.Args[0].Key))
+		if err := vfs.WriteReplace(s.fs, to, []byte(data)); err != nil {
+			t.Fatalf("%s: %v", c.Where, err)
+		}
+		if err := vfs.RemoveChecksum(s.fs, to); err != nil {
 			t.Fatalf("%s: %v", c.Where, err)
 		}
 	case "write":
