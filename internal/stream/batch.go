@@ -19,6 +19,7 @@ import (
 const (
 	offsetsName = "offsets"
 	commitsName = "commits"
+	sourcesName = "sources"
 )
 
 // run is the loop of one run of a query; one goroutine owns it.
@@ -53,9 +54,11 @@ type run struct {
 	inputs  *inputs
 	offsets *batchLog
 	commits *batchLog
-	program *exec.Program
-	confs   map[string]string // pinned
-	active  bool              // past initialization
+	// sourceLogs is where sources keep their own logs.
+	sourceLogs *lateDirs
+	program    *exec.Program
+	confs      map[string]string // pinned
+	active     bool              // past initialization
 
 	batch     int64  // the one at hand, or to come
 	replay    *fixed // of the first trigger after a crash
@@ -65,6 +68,7 @@ type run struct {
 	ends      []connector.Offset
 	held      bool         // the sink may hold batches from an earlier run
 	purging   <-chan error // of the purge that runs, nil for none
+	committal *logEntry    // of the batch at hand, nil when it cannot be known before the end
 
 	// lastWatermark and lastTimestamp are those of the batch before the one at hand.
 	lastWatermark, lastTimestamp int64
@@ -294,8 +298,8 @@ func (r *run) fix(ctx context.Context, at *fixed) error {
 	if err := r.awaitPurge(); err != nil {
 		return err
 	}
-	if err := r.offsets.add(r.batch, entry.encode()); err != nil {
-		return logWriteError("OFFSET_LOG", r.batch, r.config.Checkpoint, err)
+	if err := r.advanceLogs(entry.encode()); err != nil {
+		return err
 	}
 	r.manager.crash(StepAdvancing)
 	for _, in := range r.inputs.list {
@@ -377,8 +381,8 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 		delays[i] = w.DelayMs
 	}
 	r.watermark = r.watermark.advance(r.times, delays)
-	if err := r.commits.add(r.batch, commitEntry{r.watermark.ms}.encode()); err != nil {
-		return 0, logWriteError("COMMIT_LOG", r.batch, r.config.Checkpoint, err)
+	if err := r.logCommit(); err != nil {
+		return 0, err
 	}
 	spent.Add(monitor.CommitOffsets, time.Since(began))
 	r.manager.crash(StepCommitted)

@@ -85,21 +85,44 @@ func (l *batchLog) read(id int64) ([]byte, error) {
 	return readChecked(l.place.FS, l.path(id))
 }
 
-// add makes the file of a batch. That it exists already means that another run
-// works on this checkpoint.
+// add makes the file of a batch.
 func (l *batchLog) add(id int64, data []byte) error {
-	err := vfs.WriteNew(l.place.FS, l.path(id), data)
+	e, err := l.prepare(id, data)
+	if err != nil {
+		return err
+	}
+	return e.publish()
+}
+
+// logEntry is the file of a batch, whole and durable, that has no name yet.
+type logEntry struct {
+	log  *batchLog
+	id   int64
+	data []byte
+	file *vfs.Prepared
+}
+
+// prepare makes all of a batch's file but its name.
+func (l *batchLog) prepare(id int64, data []byte) (*logEntry, error) {
+	file, err := vfs.Prepare(l.place.FS, l.path(id), data)
+	return &logEntry{l, id, data, file}, err
+}
+
+// publish gives the file its name. That the name exists already means that
+// another run works on this checkpoint.
+func (e *logEntry) publish() error {
+	err := e.file.Publish()
 	if errors.Is(err, fs.ErrExist) {
 		return plan.NewError(plan.ClassSpark, "CONCURRENT_STREAM_LOG_UPDATE",
 			fmt.Sprintf("another run wrote batch %d of this checkpoint; "+
-				"one checkpoint serves one query at a time.", id),
-			"batchId", strconv.FormatInt(id, 10))
+				"one checkpoint serves one query at a time.", e.id),
+			"batchId", strconv.FormatInt(e.id, 10))
 	}
 	if err != nil {
 		return err
 	}
-	l.ids = append(l.ids, id)
-	return writeChecksum(l.place.FS, l.path(id), data)
+	e.log.ids = append(e.log.ids, e.id)
+	return writeChecksum(e.log.place.FS, e.log.path(e.id), e.data)
 }
 
 // expired takes the batches before keep off the log and returns their files,

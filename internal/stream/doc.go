@@ -32,7 +32,8 @@
 //
 // Goroutines: one for each active query, ended by Stop, StopAll, the trigger or
 // a failure; Query.Done is closed when it is gone. A second one removes old log
-// files while a batch runs; the first waits for it before the next offsets/N.
+// files while a batch runs; the first waits for it before the next offsets/N. A third
+// writes the bytes of commits/N beside those of offsets/N, and is waited for at once.
 // While queries are active, the manager's sampler looks at them once a second and asks
 // their sources what waits in them, at most sampledAtOnce at a time, each for at most
 // gaugeLimit; it ends with the last query, and no batch or stop waits for it.

@@ -148,6 +148,7 @@ func (r *run) close() {
 	if err := r.awaitPurge(); err != nil {
 		r.log.Warn("purge logs", "err", err)
 	}
+	r.dropCommittal()
 	if err := r.memory.close(); err != nil {
 		r.log.Warn("the state was not closed", "err", err)
 	}

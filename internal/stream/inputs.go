@@ -13,6 +13,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // input is one source of a query and how far it was read.
@@ -125,15 +126,16 @@ func columnsOf(s, wide *plan.Scan) []int {
 }
 
 // open opens every source. Each has a private log below the checkpoint,
-// numbered by the first of its lines in the logs. waiting is told, from any
-// goroutine, why a source waits.
-func (in *inputs) open(ctx context.Context, c *Config, waiting func(source, why string)) error {
+// numbered by the first of its lines in the logs, on logs. waiting is told, from
+// any goroutine, why a source waits.
+func (in *inputs) open(ctx context.Context, c *Config, logs vfs.FS, waiting func(source, why string)) error {
 	for i, from := range in.list {
 		format, ok := c.Format(from.scan.Relation.Format)
 		if !ok || format.Source == nil {
 			return plan.Unsupported(fmt.Sprintf("reading a stream of format %s", from.scan.Relation.Format))
 		}
-		log := below(c.Checkpoint, path.Join("sources", strconv.Itoa(i)))
+		log := below(c.Checkpoint, path.Join(sourcesName, strconv.Itoa(i)))
+		log.FS = logs
 		source, err := format.Source(ctx, c.Env, from.scan, log)
 		if err != nil {
 			return err

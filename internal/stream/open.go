@@ -24,7 +24,10 @@ func (r *run) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.inputs.open(ctx, &r.config, r.waits); err != nil {
+	r.sourceLogs = &lateDirs{
+		FS: r.config.Checkpoint.FS, owed: logDirs(r.config.Checkpoint, len(r.inputs.list)),
+	}
+	if err := r.inputs.open(ctx, &r.config, r.sourceLogs, r.waits); err != nil {
 		return err
 	}
 	if r.config.Refuse != nil {

@@ -47,10 +47,51 @@ func ReadFile(fsys Opener, name string) ([]byte, error) {
 // This is the protocol of Spark's log files: a hidden temporary file beside the
 // target, synced, renamed without overwriting, its directory synced.
 func WriteNew(fsys FS, name string, data []byte) error {
-	if err := writeWhole(fsys, name, data, fsys.RenameNew); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+	p, err := Prepare(fsys, name, data)
+	if err != nil {
+		return err
 	}
-	return nil
+	return p.Publish()
+}
+
+// Prepared is the first half of WriteNew: a file whose bytes are durable under a
+// temporary name. It ends with Publish or Discard; a crash leaves it to CleanTemps.
+type Prepared struct {
+	fsys       FS
+	temp, name string
+}
+
+// Prepare makes the bytes of a file durable before the file may exist.
+func Prepare(fsys FS, name string, data []byte) (*Prepared, error) {
+	p := &Prepared{fsys, TempName(name), name}
+	if err := writeSynced(fsys, p.temp, data); err != nil {
+		return nil, p.failed(errors.Join(err, p.Discard()))
+	}
+	return p, nil
+}
+
+// Publish gives the file its name, durably.
+func (p *Prepared) Publish() error {
+	return p.failed(p.publish(p.fsys.RenameNew))
+}
+
+func (p *Prepared) publish(rename func(from, to string) error) error {
+	if err := rename(p.temp, p.name); err != nil {
+		// A file system that just failed may fail here too; CleanTemps takes
+		// what stays.
+		return errors.Join(err, p.Discard())
+	}
+	return p.fsys.SyncDir(path.Dir(p.name))
+}
+
+// Discard removes the temporary file.
+func (p *Prepared) Discard() error { return ignoreMissing(p.fsys.Remove(p.temp)) }
+
+func (p *Prepared) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("write %s: %w", p.name, err)
 }
 
 // WriteReplace is WriteNew that replaces a file of the name. A reader sees the
@@ -62,25 +103,11 @@ func WriteReplace(fsys FS, name string, data []byte) error {
 		}
 		return fsys.Rename(from, to)
 	}
-	if err := writeWhole(fsys, name, data, replace); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-func writeWhole(fsys FS, name string, data []byte, publish func(from, to string) error) error {
-	dir := path.Dir(name)
-	temp := TempName(name)
-	err := writeSynced(fsys, temp, data)
-	if err == nil {
-		err = publish(temp, name)
-	}
+	p, err := Prepare(fsys, name, data)
 	if err != nil {
-		// A file system that just failed may fail here too; CleanTemps takes
-		// what stays.
-		return errors.Join(err, ignoreMissing(fsys.Remove(temp)))
+		return err
 	}
-	return fsys.SyncDir(dir)
+	return p.failed(p.publish(replace))
 }
 
 func writeSynced(fsys Creator, name string, data []byte) error {
