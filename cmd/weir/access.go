@@ -59,6 +59,14 @@ func (a *access) overTLS(l net.Listener) net.Listener {
 	return tls.NewListener(l, a.connect.TLS)
 }
 
+// certificate is what the server shows, nil without TLS.
+func (a *access) certificate() []byte {
+	if a.connect.TLS == nil {
+		return nil
+	}
+	return a.connect.TLS.Certificates[0].Certificate[0]
+}
+
 // checkReach refuses an address that other machines reach unless a token and
 // TLS protect it, or the user says that nothing has to.
 func (a *access) checkReach(f serverFlags, address string, log *slog.Logger) error {

@@ -56,7 +56,7 @@ func rootCommand() *cobra.Command {
 		return fmt.Errorf("%w; the nearest is --%s, and %s --help lists what there is",
 			err, plan.Nearest(unknown.GetSpecifiedName(), flags), c.CommandPath())
 	})
-	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(),
+	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(), stopCommand(),
 		demoCommand(), sqlCommand(), inspectCommand(), &cobra.Command{
 			Use:   "version",
 			Short: "Print the version",

@@ -63,6 +63,8 @@ type addresses struct {
 	PID  int    `json:"pid"`
 	GRPC string `json:"grpc"`
 	HTTP string `json:"http"`
+	// CertSHA256 is what the certificate is known by, "" without TLS.
+	CertSHA256 string `json:"certSha256,omitempty"`
 }
 
 // startServer opens the data directory and both ports.
@@ -115,7 +117,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	s.serving = s.connect.Serve(s.grpc, access.connect)
 	s.servePages(&f, access)
 	go func() { s.failed <- <-s.serving.Ended() }()
-	return s, s.writeAddresses()
+	return s, s.writeAddresses(access.certificate())
 }
 
 // startWatching starts what tells others of queries: metric sinks and alerts.
@@ -209,12 +211,22 @@ func (s *server) servePages(f *serverFlags, a *access) {
 	s.pages = newPages(a, s.engine.Monitor(), ui.Options{
 		Remote: "sc://" + localhost(s.grpcAddress()), Application: s.engine.ApplicationID(),
 		Alerts: s.alerts, Environment: func() []ui.Group { return s.environment(f, a) }, Resources: s.resources,
+		Stop: s.stopQuery,
 	}, s.log)
 	go func() {
 		if err := s.pages.Serve(a.overTLS(s.http)); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err
 		}
 	}()
+}
+
+// stopQuery stops a query for somebody at the pages or a terminal.
+func (s *server) stopQuery(ctx context.Context, runID string) error {
+	ran, err := s.engine.StopQuery(ctx, runID, "somebody stopped it from outside its program")
+	if !ran {
+		return ui.ErrEnded
+	}
+	return err
 }
 
 // newPages is the server of the HTTP port.
@@ -241,8 +253,12 @@ func (s *server) httpAddress() string { return s.http.Addr().String() }
 
 // writeAddresses renames the file into place: another command may read at any
 // moment.
-func (s *server) writeAddresses() error {
-	data, err := json.Marshal(addresses{PID: os.Getpid(), GRPC: s.grpcAddress(), HTTP: s.httpAddress()})
+func (s *server) writeAddresses(certificate []byte) error {
+	at := addresses{PID: os.Getpid(), GRPC: s.grpcAddress(), HTTP: s.httpAddress()}
+	if certificate != nil {
+		at.CertSHA256 = certificateSum(certificate)
+	}
+	data, err := json.Marshal(at)
 	if err != nil {
 		return err
 	}

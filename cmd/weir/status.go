@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -23,17 +21,6 @@ import (
 
 	"github.com/weir-dev/weir/internal/monitor/health"
 )
-
-// askLimit is how long a server may take to answer.
-const askLimit = 5 * time.Second
-
-// asked says which server is asked.
-type asked struct{ dir, http string }
-
-func (a *asked) add(c *cobra.Command) {
-	c.Flags().StringVar(&a.dir, "dir", "weir-data", "ask the server of the data directory `DIR`")
-	c.Flags().StringVar(&a.http, "http", "", "ask the server, or weir fleet, at `HOST:PORT` instead")
-}
 
 func statusCommand() *cobra.Command {
 	var a asked
@@ -102,51 +89,9 @@ func (a *asked) top(ctx context.Context, out io.Writer) error {
 	}
 }
 
-// address is where the server answers HTTP.
-func (a *asked) address() (string, error) {
-	if a.http != "" {
-		return a.http, nil
-	}
-	data, err := os.ReadFile(filepath.Join(a.dir, addressFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("no server runs on %s: start weir serve or weir run there, or name another --dir",
-			a.dir)
-	}
-	if err != nil {
-		return "", err
-	}
-	var at addresses
-	if err := json.Unmarshal(data, &at); err != nil || at.HTTP == "" {
-		return "", fmt.Errorf("%s says no address", filepath.Join(a.dir, addressFile))
-	}
-	return at.HTTP, nil
-}
-
 // fleet asks for GET /api/v1/fleet.
 func (a *asked) fleet(ctx context.Context) ([]byte, error) {
-	address, err := a.address()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/api/v1/fleet", nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", address, err)
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, 64<<20))
-	if err != nil {
-		return nil, fmt.Errorf("ask the server at %s: %w", address, err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server at %s answers %s: %.200s", address, answer.Status, body)
-	}
-	return body, nil
+	return a.ask(ctx, http.MethodGet, "/api/v1/fleet", nil)
 }
 
 // fleetText is what is printed of the fleet.

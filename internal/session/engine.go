@@ -334,6 +334,19 @@ func (e *Engine) Drain(ctx context.Context, why string) error {
 	return e.streams.StopAll(ctx)
 }
 
+// StopQuery stops the active run of a run id, as somebody asked who is not its
+// program, and waits for its end; false says that there is none. why is what the
+// pages say of the query.
+func (e *Engine) StopQuery(ctx context.Context, runID, why string) (bool, error) {
+	for _, q := range e.streams.Active() {
+		if q.RunID() == runID {
+			q.Record().Because(why)
+			return true, q.Stop(ctx)
+		}
+	}
+	return false, nil
+}
+
 // Close stops every query, giving running batches until ctx ends, ends the
 // sessions' buses and releases the lock.
 func (e *Engine) Close(ctx context.Context) error {

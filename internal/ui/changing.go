@@ -46,6 +46,11 @@ func (s *server) changing(most int64, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+// mayChange tells whether changing would admit a form on a page that it was sent.
+func (s *server) mayChange(r *http.Request) bool {
+	return s.hasToken(r) || s.inSession(r) || s.options.SameUser != nil && s.options.SameUser(r)
+}
+
 func (s *server) showsCSRF(r *http.Request) bool {
 	word := r.Header.Get(csrfHeader)
 	if word == "" && isForm(r) {

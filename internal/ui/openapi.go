@@ -73,6 +73,10 @@ var operations = []operation{
 	{method: "POST", path: "/api/v1/alerts/reload", name: "reloadAlerts",
 		summary: "Reads the file of rules anew",
 		answer:  reloadedJSON{}, errors: wrongBody},
+	{method: "POST", path: "/api/v1/queries/{id}/stop", name: "stop",
+		summary: "Stops a query", params: []param{queryID},
+		answer: stoppedJSON{},
+		errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGatewayTimeout}},
 	{method: "GET", path: "/api/v1/csrf", name: "csrf", summary: "The word that a POST shows",
 		answer: csrfJSON{}},
 	{method: "GET", path: "/api/v1/build", name: "build", summary: "Name and version of the server",
@@ -132,6 +136,8 @@ func (s *server) has(path string) bool {
 	switch {
 	case strings.HasPrefix(path, "/api/v1/alerts"):
 		return s.options.Alerts != nil
+	case path == "/api/v1/queries/{id}/stop":
+		return s.options.Stop != nil
 	case path == "/api/v1/resources":
 		return s.options.Resources != nil
 	case path == "/api/v1/environment":

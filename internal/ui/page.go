@@ -24,6 +24,7 @@ type page struct {
 	remote string
 	charts bool
 	csrf   string // of somebody who may log out, "" for others
+	stop   string // the same of somebody who may stop the page's query
 	now    instant
 	begun  instant // the server
 	// Which pages about the server there are.
@@ -149,6 +150,9 @@ func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
 		body.logs, _ = newLogs(q, 0)
 	}
 	p.charts, p.id = true, body.detail.ID
+	if s.options.Stop != nil && s.mayChange(r) {
+		p.stop = s.csrf
+	}
 	p.title = body.detail.Name + ": " + strings.ToLower(looks[body.detail.State].word) + p.title
 	begin(w, http.StatusOK)
 	writedetailPage(w, p, body)

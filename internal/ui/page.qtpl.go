@@ -340,6 +340,9 @@ func emptyFleet(p *page) string {
 func streamdetailPage(qw422016 *qt422016.Writer, p *page, q *queryPage) {
 	streampageHead(qw422016, p)
 	streamqueryBody(qw422016, q)
+	if p.stop != "" && !q.detail.ended() {
+		streamstopBox(qw422016, p, q.detail)
+	}
 	streampageFoot(qw422016, p)
 }
 
@@ -352,6 +355,31 @@ func writedetailPage(qq422016 qtio422016.Writer, p *page, q *queryPage) {
 func detailPage(p *page, q *queryPage) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writedetailPage(qb422016, p, q)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamstopBox(qw422016 *qt422016.Writer, p *page, q *detail) {
+	qw422016.N().S(`<details class="more"><summary>Stop this query</summary><form method="post" action="/api/v1`)
+	qw422016.E().S(linkTo(q.ID))
+	qw422016.N().S(`/stop"><input type="hidden" name="csrf" value="`)
+	qw422016.E().S(p.stop)
+	qw422016.N().S(`"><input type="hidden" name="page" value="1"><p>Its running batch is interrupted. Nothing starts it again but its program, on the same checkpoint and with the same batch.</p><p><button class="btn">Stop`)
+	qw422016.N().S(` `)
+	qw422016.E().S(q.Name)
+	qw422016.N().S(`</button></p></form></details>`)
+}
+
+func writestopBox(qq422016 qtio422016.Writer, p *page, q *detail) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamstopBox(qw422016, p, q)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func stopBox(p *page, q *detail) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writestopBox(qb422016, p, q)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"crypto/subtle"
 	"net"
 	"net/http"
@@ -39,6 +40,9 @@ type Options struct {
 	Resources   func() Resources
 	// Alerts are the rules in force and what they found; nil: there is no such page.
 	Alerts *alert.Alerts
+	// Stop ends the run of a run id; the error is ErrEnded when it has ended already.
+	// nil: queries cannot be stopped from here.
+	Stop func(ctx context.Context, runID string) error
 	// Application is what Spark calls the id of an application; the metrics under
 	// Spark's names begin with it.
 	Application string
@@ -76,6 +80,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /metrics", s.metrics)
 	s.addSystem(mux)
 	s.addAlerts(mux)
+	s.addStop(mux)
 	s.addLogin(mux)
 	s.addSpark(mux)
 	return s.guard(s.answered(mux))

@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -56,6 +57,10 @@ func TestTokensAndTLSDecideWhoConnects(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := testkit.Start(t, testkit.ServerOptions{Args: tt.args})
+			status := exec.CommandContext(t.Context(), testkit.Binary(t), "status", "--dir", s.Dir)
+			if out, err := status.CombinedOutput(); err != nil {
+				t.Errorf("weir status: %v, %s", err, out)
+			}
 			var urls []string
 			for parameters := range tt.want {
 				host := strings.Replace(s.GRPC, "127.0.0.1", "localhost", 1)
