@@ -288,22 +288,20 @@ func (h *frameHit) seenFrom(node plan.Node) *frameHit {
 
 // outerColumn recognises a column of the query around a subquery.
 func (x *exprs) outerColumn(n *plan.UnresolvedAttribute) (plan.Expr, error) {
-	for i := len(x.outer) - 1; i >= 0; i-- {
-		found, fields := x.outer[i].scope.find(n.Parts)
-		if len(found) == 0 {
-			continue
-		}
-		e, err := x.field(n, found, fields, false)
-		if err != nil {
-			return nil, err
-		}
-		if i < len(x.outer)-1 {
-			return nil, plan.Unsupported("a subquery correlated with a query two levels up").At(n.Origin)
-		}
-		return &plan.Call{Name: outerRef, Args: []plan.Expr{e}, Of: e.Type(), Null: e.Nullable(),
-			Text: "outer($1)"}, nil
+	if len(x.outer) == 0 {
+		return nil, errNotFound
 	}
-	return nil, errNotFound
+	// Queries further out are not seen, as in Spark.
+	found, fields := x.outer[len(x.outer)-1].scope.find(n.Parts)
+	if len(found) == 0 {
+		return nil, errNotFound
+	}
+	e, err := x.field(n, found, fields, false)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Call{Name: outerRef, Args: []plan.Expr{e}, Of: e.Type(), Null: e.Nullable(),
+		Text: "outer($1)"}, nil
 }
 
 // outerRef marks a column of the query around a subquery until the subquery

@@ -203,8 +203,20 @@ func (r *resolver) tableFunction(n *plan.TableFunction) (plan.Node, error) {
 			return r.tableChanges(n, feed, args)
 		}
 	}
+	f := n.Python
+	if f == nil && len(n.Name) == 1 {
+		f = r.pythonTable(name)
+	}
+	if f != nil {
+		return r.callTable(n, f)
+	}
 	d := lookup(name)
-	if len(n.Name) != 1 || d == nil || !d.Generator {
+	if len(n.Name) == 1 && (d != nil && !d.Generator || r.Names.Function(name) != nil) {
+		return nil, plan.AnalysisError("NOT_A_TABLE_FUNCTION",
+			name+" is a function of values; it does not stand in FROM.",
+			"functionName", plan.QuoteParts(n.Name)).At(n.Origin)
+	}
+	if len(n.Name) != 1 || d == nil {
 		quotedName := plan.QuoteParts(n.Name)
 		return nil, plan.AnalysisError("UNRESOLVABLE_TABLE_VALUED_FUNCTION",
 			fmt.Sprintf("no table function is called %s.", quotedName), "name", quotedName).At(n.Origin)

@@ -272,6 +272,10 @@ func (x *exprs) notOnShelf(n *plan.UnresolvedFunction, name string, args []plan.
 		call.Args = args
 		return x.registered(n, &call, over)
 	}
+	if x.pythonTable(name) != nil {
+		return nil, plan.AnalysisError("NOT_A_SCALAR_FUNCTION",
+			name+" is a table function, which stands in FROM.", "functionName", plan.QuoteParts(n.Name)).At(n.Origin)
+	}
 	if function.SparkHas(name) {
 		return nil, plan.Unsupported("the function " + plan.Quote(strings.ToLower(name))).At(n.Origin)
 	}

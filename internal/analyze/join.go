@@ -13,13 +13,15 @@ func (r *resolver) join(n *plan.Join) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	right, err := r.node(n.Right)
+	right, err := r.rightSide(n, left)
 	if err != nil {
 		return nil, err
 	}
 	right = r.apart(left, right)
-	m := &plan.Join{Left: left, Right: right, Kind: n.Kind, Origin: n.Origin}
+	m := &plan.Join{Left: left, Right: right, Kind: n.Kind, Origin: n.Origin, Lateral: n.Lateral}
 	switch {
+	case n.Lateral:
+		return r.lateralJoin(m, n.Cond)
 	case n.Natural:
 		return r.usingJoin(m, r.sharedNames(left, right))
 	case len(n.Using) > 0:

@@ -23,9 +23,18 @@ type Names interface {
 	SearchPath() string
 }
 
+// TableFunctions answers what analysis asks about table functions of users.
+type TableFunctions interface {
+	// TableFunction finds one that the session registered; nil when there is none.
+	TableFunction(name string) *plan.PythonUDF
+	// AnalyzeTable asks the method analyze of a function about a call of it.
+	AnalyzeTable(ctx context.Context, c *plan.TableCall) (*plan.TableAnalysis, error)
+}
+
 // Analyzer resolves plans for one session.
 type Analyzer struct {
 	Names         Names
+	From          TableFunctions // nil: there are none
 	Eval          *function.Env
 	IDs           *plan.IDs
 	CaseSensitive bool // spark.sql.caseSensitive

@@ -42,6 +42,8 @@ func nodeExprs(n plan.Node) []plan.Expr {
 		return n.Metrics
 	case *plan.MapPython:
 		return []plan.Expr{n.Func}
+	case *plan.TablePython:
+		return n.Exprs()
 	case *plan.GroupPython:
 		out := append([]plan.Expr{}, n.Keys...)
 		if n.Side != nil {
@@ -115,7 +117,7 @@ func withExprs(n plan.Node, list []plan.Expr) plan.Node {
 		m := *n
 		m.Metrics = list
 		return &m
-	case *plan.MapPython, *plan.GroupPython, *plan.StatePython, *plan.TransformPython:
+	case *plan.MapPython, *plan.GroupPython, *plan.StatePython, *plan.TransformPython, *plan.TablePython:
 		return withPython(n, list)
 	case *plan.Dedup:
 		m := *n

@@ -257,6 +257,9 @@ func (r *resolver) generate(n *plan.Generate) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.noTableView(n); err != nil {
+		return nil, err
+	}
 	x := r.over("Generate", in)
 	e, err := x.expr(n.Generator)
 	if err != nil {

@@ -249,6 +249,8 @@ func withPython(n plan.Node, list []plan.Expr) plan.Node {
 		return &m
 	case *plan.TransformPython:
 		return n.WithExprs(list)
+	case *plan.TablePython:
+		return n.WithExprs(list)
 	case *plan.StatePython:
 		m := *n
 		last := len(list) - 1

@@ -213,11 +213,28 @@ func (r *resolver) subqueryAlias(n *plan.SubqueryAlias) (plan.Node, error) {
 		return nil, err
 	}
 	if len(n.Columns) > 0 {
+		if err := functionColumns(n, in); err != nil {
+			return nil, err
+		}
 		if in, err = r.renamedColumns(in, n.Columns, n.Origin); err != nil {
 			return nil, err
 		}
 	}
 	return newAliased(in, n.Name), nil
+}
+
+// functionColumns refuses names for the columns of a table function that has others
+// in number.
+func functionColumns(n *plan.SubqueryAlias, in plan.Node) error {
+	f, ok := n.Input.(*plan.TableFunction)
+	have := len(in.Output())
+	if !ok || have == len(n.Columns) {
+		return nil
+	}
+	name := plan.QuoteParts(f.Name)
+	return plan.AnalysisError("NUM_TABLE_VALUE_ALIASES_MISMATCH",
+		fmt.Sprintf("%d names were given for the %d columns of %s.", len(n.Columns), have, name),
+		"funcName", name, "aliasesNum", fmt.Sprint(len(n.Columns)), "outColsNum", fmt.Sprint(have)).At(n.Origin)
 }
 
 // aliased is a relation under a name. It lives until names are resolved.

@@ -34,6 +34,11 @@ func prune(n plan.Node, need map[plan.ExprID]bool) plan.Node {
 		return m.WithChildren([]plan.Node{prune(m.Input, allOf(m.Input))})
 	case *plan.MapPython, *plan.GroupPython, *plan.StatePython, *plan.TransformPython:
 		return pruneChildren(n, plan.References(nodeExprs(n)...))
+	case *plan.TablePython:
+		if !m.Beside {
+			need = nil
+		}
+		return pruneChildren(n, with(need, m.Exprs()))
 	case *plan.LocalData, *plan.Range, *plan.OneRow:
 		return n
 	case *plan.Filter, *plan.Sort, *plan.Limit, *plan.Repartition, *plan.Observe, *plan.Watermark,

@@ -17,6 +17,9 @@ func (x *exprs) subquery(n *plan.Subquery) (plan.Expr, error) {
 		return nil, plan.AnalysisError("UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.HIGHER_ORDER_FUNCTION",
 			"a subquery stands in a lambda.")
 	}
+	if n.Kind == plan.TableSubquery {
+		return nil, plan.Unsupported("A table as an argument of a function that is not Python's").At(n.Origin)
+	}
 	values, err := x.all(n.Values)
 	if err != nil {
 		return nil, err

@@ -200,6 +200,8 @@ func (p *planner) functions(n plan.Node, want need) (input, error) {
 		return p.buildMapPython(n)
 	case *plan.GroupPython:
 		return p.buildGroupPython(n)
+	case *plan.TablePython:
+		return p.buildTablePython(n, want)
 	case *plan.StatePython:
 		return p.buildStatePython(n)
 	case *plan.TransformPython:

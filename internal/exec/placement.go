@@ -51,7 +51,7 @@ func wantedBelow(n plan.Node, how chunk.Placement) chunk.Placement {
 		}
 	case *plan.Repartition:
 		return max(how, chunk.PartsSeen)
-	case *plan.MapPython:
+	case *plan.MapPython, *plan.TablePython:
 		return chunk.PartsGrouped
 	}
 	return max(how, wantedByExprs(n))

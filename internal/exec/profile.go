@@ -125,7 +125,7 @@ func stepOf(n plan.Node) Step {
 		return Step{Name: "Window functions"}
 	case *plan.TimeWindow:
 		return Step{Name: "Time window"}
-	case *plan.MapPython, *plan.GroupPython, *evalPython:
+	case *plan.MapPython, *plan.GroupPython, *plan.TablePython, *evalPython:
 		return Step{Name: "Python function"}
 	case *plan.StatePython, *plan.TransformPython:
 		return Step{Name: "Stateful processor"}

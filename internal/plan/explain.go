@@ -135,6 +135,8 @@ func NodeLine(n Node) string {
 		return "Window " + TreeList(n.Exprs) + ", " + TreeList(n.Partition) + ", " + TreeList(n.Order)
 	case *Observe:
 		return "CollectMetrics " + n.Name + ", " + TreeList(n.Metrics)
+	case *TablePython:
+		return fmt.Sprintf("Generate %s, %t, %s", TreeText(n.Func), n.Outer, TreeList(n.Attrs))
 	case *MapPython:
 		return "MapInPython " + TreeText(n.Func) + ", " + TreeList(n.Attrs)
 	case *GroupPython:

@@ -472,6 +472,8 @@ const (
 	ScalarSubquery SubqueryKind = iota
 	ExistsSubquery
 	InSubquery
+	// TableSubquery is a table that is the argument of a table function.
+	TableSubquery
 )
 
 // Subquery is a query inside an expression. Analysis resolves Plan; a
@@ -481,6 +483,8 @@ type Subquery struct {
 	Plan   Node
 	PlanID *int64 // of a DataFrame subquery sent beside the plan
 	Values []Expr // left side of IN
+	// Table is how the rows of a table come to the function whose argument it is.
+	Table  *TableArg
 	Origin *Origin
 	// Negated says that an IN stands right under NOT. Where a NULL leaves it open whether
 	// a value is among the rows it then counts as one of them, and as none otherwise: as

@@ -146,8 +146,10 @@ func (n *Read) WithChildren([]Node) Node { return n }
 type TableFunction struct {
 	leafNode
 	unresolvedNode
-	Name   []string
-	Args   []Expr
+	Name []string
+	Args []Expr
+	// Python is the function itself where it came along; nil where its name says it.
+	Python *PythonUDF
 	Origin *Origin
 }
 
@@ -427,7 +429,9 @@ type Join struct {
 	Cond        Expr     // nil: every pair
 	Using       []string // before analysis
 	Natural     bool     // before analysis
-	Origin      *Origin
+	// Lateral lets Right name the columns of Left; before analysis.
+	Lateral bool
+	Origin  *Origin
 }
 
 // Children are both inputs.

@@ -49,6 +49,13 @@ const (
 	TransformRows Shape = "transformRows"
 	// Describe asks a stateful processor for its variables.
 	Describe Shape = "describe"
+	// Table yields any number of rows for a row, or for a table. The first Keys
+	// columns of the input tell the table's partitions apart; the first column of the
+	// results is the row of the batch that they are for. A second pickle is what the
+	// function's method analyze gave.
+	Table Shape = "table"
+	// AnalyzeTable asks a table function about a call: a row of JSON and a pickle.
+	AnalyzeTable Shape = "analyzeTable"
 	// Foreach gives nothing.
 	Foreach Shape = "foreach"
 )
@@ -79,6 +86,10 @@ const (
 	EvalScalarArrow           = 250
 	EvalAggregateArrow        = 252
 	EvalAggregateArrowBatches = 254 // of iterators
+
+	EvalTable       = 300
+	EvalTableRows   = 301 // by way of Arrow
+	EvalTableArrays = 302
 )
 
 // Argument is a column of the input, behind it the results of the functions
@@ -112,7 +123,17 @@ type Call struct {
 	Properties map[string]string
 	Settings   Settings
 	Launch     Launch
-	State      *Stateful // of functions that keep one
+	State      *Stateful  // of functions that keep one
+	Table      *TableCall // of table functions
+}
+
+// TableCall is a call of a table function.
+type TableCall struct {
+	Name     string `json:"name"`
+	Argument int    `json:"argument"` // which is a row of a table; -1: none
+	// Constant and Table are what is known of each argument while it is analysed.
+	Constant []bool `json:"constant,omitempty"`
+	Table    []bool `json:"table,omitempty"`
 }
 
 // Settings are those of the session.
@@ -140,6 +161,7 @@ type described struct {
 	Safe         bool              `json:"safe"`
 	ByName       bool              `json:"byName"`
 	State        json.RawMessage   `json:"state,omitempty"`
+	Table        *TableCall        `json:"table,omitempty"`
 }
 
 type describedFunc struct {
@@ -182,6 +204,7 @@ func (x *Exchange) tell(out *arrow.Schema) error {
 		Do: c.Shape, Pickles: len(c.Functions), Python: c.Version, Input: json.RawMessage(c.Input.JSON()),
 		Keys: c.Keys, First: c.First, Partition: c.Partition, Partitions: c.Partitions, Properties: c.Properties,
 		Zone: c.Settings.Zone, Safe: c.Settings.Safe, ByName: c.Settings.ByName,
+		Table: c.Table,
 	}
 	var err error
 	if c.Shape != Foreach {

@@ -27,13 +27,15 @@ var (
 	groupsScript string
 	//go:embed weir_aggregate.py
 	aggregateScript string
+	//go:embed weir_table.py
+	tableScript string
 	//go:embed weir_processor.py
 	processorScript string
 )
 
 // wholeScript is what a worker runs.
 func wholeScript() string {
-	parts := []string{workerScript, aggregateScript, groupsScript, processorScript, "main()\n"}
+	parts := []string{workerScript, aggregateScript, groupsScript, tableScript, processorScript, "main()\n"}
 	return strings.Join(parts, "\n\n")
 }
 

@@ -9,6 +9,7 @@ Only what PySpark 4.0 and later have in common is used of it.
 """
 
 import atexit
+import copy
 import datetime
 import decimal
 import inspect
@@ -195,7 +196,13 @@ def without_ours(report, seen):
     without_ours(report.__context__, seen)
 
 
+class Told(Exception):
+    """A mistake in a call that no frame says more about."""
+
+
 def traceback_of(error):
+    if isinstance(error, Told):
+        return str(error)
     try:
         report = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
         without_ours(report, set())

@@ -76,7 +76,8 @@ func (s *Session) begin() (*scope, error) {
 
 func (sc *scope) analyzer() *analyze.Analyzer {
 	return &analyze.Analyzer{
-		Names: names{sc}, Eval: sc.eval, IDs: sc.session.engine.ids, CaseSensitive: sc.conf.flag(caseKey),
+		Names: names{sc}, From: names{sc}, Eval: sc.eval, IDs: sc.session.engine.ids,
+		CaseSensitive: sc.conf.flag(caseKey),
 	}
 }
 

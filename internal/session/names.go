@@ -6,7 +6,9 @@ import (
 
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/pyworker"
 	"github.com/weir-dev/weir/internal/sql"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -239,7 +241,26 @@ func (n names) Function(name string) *plan.PythonUDF {
 	s := n.sc.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.functions[fold(name)]
+	if f := s.functions[fold(name)]; f != nil && f.EvalType < pyworker.EvalTable {
+		return f
+	}
+	return nil
+}
+
+// TableFunction finds a table function that the session registered.
+func (n names) TableFunction(name string) *plan.PythonUDF {
+	s := n.sc.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.functions[fold(name)]; f != nil && f.EvalType >= pyworker.EvalTable {
+		return f
+	}
+	return nil
+}
+
+// AnalyzeTable asks a table function about a call of it.
+func (n names) AnalyzeTable(ctx context.Context, c *plan.TableCall) (*plan.TableAnalysis, error) {
+	return exec.AskTable(ctx, n.sc.python(), n.sc.eval, c)
 }
 
 // SearchPath is the list of namespaces that errors about unknown names show.

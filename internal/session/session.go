@@ -122,7 +122,7 @@ func (s *Session) setCurrent(catalogName, schema string) {
 	s.catalog, s.schema = catalogName, schema
 }
 
-// RegisterFunction gives a Python function a name in SQL and expr().
+// RegisterFunction gives a Python function a name in SQL and expr(), one of tables in FROM.
 func (s *Session) RegisterFunction(f *plan.PythonUDF) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

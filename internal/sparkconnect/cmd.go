@@ -21,6 +21,7 @@ func commandTable() map[protoreflect.Name]func(*execution, *pb.Command) error {
 		"get_resources_command":                 commandArm((*c).GetGetResourcesCommand, (*x).getResources),
 		"merge_into_table_command":              decodedArm((*c).GetMergeIntoTableCommand, (*d).mergeInto),
 		"ml_command":                            commandArm((*c).GetMlCommand, (*x).mlCommand),
+		"register_table_function":               commandArm((*c).GetRegisterTableFunction, (*x).registerTable),
 		"register_function":                     commandArm((*c).GetRegisterFunction, (*x).registerFunction),
 		"remove_cached_remote_relation_command": commandArm(removeCached, (*x).removeCached),
 		"sql_command":                           commandArm((*c).GetSqlCommand, (*x).sqlCommand),

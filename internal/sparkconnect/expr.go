@@ -269,10 +269,30 @@ func (d *decoder) subquery(m *pb.SubqueryExpression, at *plan.Origin) (plan.Expr
 	case pb.SubqueryExpression_SUBQUERY_TYPE_IN:
 		s.Kind = plan.InSubquery
 		s.Values, err = d.expressionList(m.GetInSubqueryValues())
+	case pb.SubqueryExpression_SUBQUERY_TYPE_TABLE_ARG:
+		s.Kind = plan.TableSubquery
+		s.Table, err = d.tableArg(m.GetTableArgOptions())
 	default:
 		return nil, plan.Unsupported("A subquery of kind " + m.GetSubqueryType().String())
 	}
 	return s, err
+}
+
+// tableArg decodes how the rows of a table come to a function.
+func (d *decoder) tableArg(m *pb.SubqueryExpression_TableArgOptions) (*plan.TableArg, error) {
+	t := &plan.TableArg{Single: m.GetWithSinglePartition()}
+	var err error
+	if t.Partition, err = d.expressionList(m.GetPartitionSpec()); err != nil {
+		return nil, err
+	}
+	for _, o := range m.GetOrderSpec() {
+		order, err := d.sortOrder(o)
+		if err != nil {
+			return nil, err
+		}
+		t.Order = append(t.Order, order)
+	}
+	return t, nil
 }
 
 // inlineUDF decodes a call of a Python function that travels with the plan.

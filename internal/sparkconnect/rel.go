@@ -13,23 +13,25 @@ func relationTable() map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.No
 	type r = pb.Relation
 	type d = decoder
 	return map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.Node, error){
-		"aggregate":                        relationArm((*r).GetAggregate, (*d).aggregate),
-		"apply_in_pandas_with_state":       relationArm((*r).GetApplyInPandasWithState, (*d).applyWithState),
-		"cached_local_relation":            relationArm((*r).GetCachedLocalRelation, (*d).cachedLocal),
-		"cached_remote_relation":           relationArm((*r).GetCachedRemoteRelation, (*d).cachedRemote),
-		"catalog":                          relationArm((*r).GetCatalog, (*d).catalogCall),
-		"chunked_cached_local_relation":    relationArm(chunkedLocal, (*d).chunkedLocal),
-		"collect_metrics":                  relationArm((*r).GetCollectMetrics, (*d).collectMetrics),
-		"deduplicate":                      relationArm((*r).GetDeduplicate, (*d).deduplicate),
-		"drop":                             relationArm((*r).GetDrop, (*d).drop),
-		"drop_na":                          relationArm((*r).GetDropNa, (*d).dropNA),
-		"fill_na":                          relationArm((*r).GetFillNa, (*d).fillNA),
-		"filter":                           relationArm((*r).GetFilter, (*d).filter),
+		"aggregate":                     relationArm((*r).GetAggregate, (*d).aggregate),
+		"apply_in_pandas_with_state":    relationArm((*r).GetApplyInPandasWithState, (*d).applyWithState),
+		"cached_local_relation":         relationArm((*r).GetCachedLocalRelation, (*d).cachedLocal),
+		"cached_remote_relation":        relationArm((*r).GetCachedRemoteRelation, (*d).cachedRemote),
+		"catalog":                       relationArm((*r).GetCatalog, (*d).catalogCall),
+		"chunked_cached_local_relation": relationArm(chunkedLocal, (*d).chunkedLocal),
+		"collect_metrics":               relationArm((*r).GetCollectMetrics, (*d).collectMetrics),
+		"deduplicate":                   relationArm((*r).GetDeduplicate, (*d).deduplicate),
+		"drop":                          relationArm((*r).GetDrop, (*d).drop),
+		"drop_na":                       relationArm((*r).GetDropNa, (*d).dropNA),
+		"fill_na":                       relationArm((*r).GetFillNa, (*d).fillNA),
+		"filter":                        relationArm((*r).GetFilter, (*d).filter),
+		"common_inline_user_defined_table_function": relationArm(inlineTableFunction, (*d).inlineUDTF),
 		"co_group_map":                     relationArm((*r).GetCoGroupMap, (*d).cogroupMap),
 		"group_map":                        relationArm((*r).GetGroupMap, (*d).groupMap),
 		"hint":                             relationArm((*r).GetHint, (*d).hint),
 		"html_string":                      relationArm((*r).GetHtmlString, (*d).htmlString),
 		"join":                             relationArm((*r).GetJoin, (*d).join),
+		"lateral_join":                     relationArm((*r).GetLateralJoin, (*d).lateralJoin),
 		"limit":                            relationArm((*r).GetLimit, (*d).limit),
 		"local_relation":                   relationArm((*r).GetLocalRelation, (*d).localRelation),
 		"map_partitions":                   relationArm((*r).GetMapPartitions, (*d).mapPartitions),
@@ -58,6 +60,10 @@ func relationTable() map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.No
 
 func chunkedLocal(r *pb.Relation) *pb.ChunkedCachedLocalRelation {
 	return r.GetChunkedCachedLocalRelation()
+}
+
+func inlineTableFunction(r *pb.Relation) *pb.CommonInlineUserDefinedTableFunction {
+	return r.GetCommonInlineUserDefinedTableFunction()
 }
 
 func tableFunction(r *pb.Relation) *pb.UnresolvedTableValuedFunction {
@@ -198,6 +204,32 @@ func (d *decoder) join(m *pb.Join) (plan.Node, error) {
 			"A join takes columns or a condition, not both.")
 	}
 	j := &plan.Join{Left: left, Right: right, Kind: kind, Using: m.GetUsingColumns()}
+	if m.GetJoinCondition() != nil {
+		j.Cond, err = d.expression(m.GetJoinCondition())
+	}
+	return j, err
+}
+
+// lateralJoin decodes a join whose right side names columns of the left.
+func (d *decoder) lateralJoin(m *pb.LateralJoin) (plan.Node, error) {
+	left, err := d.relation(m.GetLeft())
+	if err != nil {
+		return nil, err
+	}
+	right, err := d.relation(m.GetRight())
+	if err != nil {
+		return nil, err
+	}
+	kind, ok := joinTypes[m.GetJoinType()]
+	if !ok {
+		return nil, unknownEnum(m.GetJoinType())
+	}
+	if kind != plan.InnerJoin && kind != plan.LeftJoin && kind != plan.CrossJoin {
+		return nil, plan.NewError(plan.ClassInvalidPlan, "UNSUPPORTED_JOIN_TYPE",
+			"A lateral join is inner, left or cross.", "typ", kind.String(),
+			"supported", "'inner', 'leftouter', 'left', 'left_outer', 'cross'")
+	}
+	j := &plan.Join{Left: left, Right: right, Kind: kind, Lateral: true}
 	if m.GetJoinCondition() != nil {
 		j.Cond, err = d.expression(m.GetJoinCondition())
 	}

@@ -164,6 +164,60 @@ func groupTimeout(text string) (plan.GroupTimeout, error) {
 	return 0, &plan.Error{Class: plan.ClassJavaState, Msg: "Invalid string for GroupStateTimeout: " + text}
 }
 
+// inlineUDTF decodes a call of a table function that travels with the plan.
+func (d *decoder) inlineUDTF(m *pb.CommonInlineUserDefinedTableFunction) (plan.Node, error) {
+	args, err := d.expressionList(m.GetArguments())
+	if err != nil {
+		return nil, err
+	}
+	f, err := d.pythonUDTF(m)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.TableFunction{Name: []string{f.Name}, Args: args, Python: f}, nil
+}
+
+// pythonUDTF decodes a table function. One without a type of its rows is asked for it
+// in each call.
+func (d *decoder) pythonUDTF(m *pb.CommonInlineUserDefinedTableFunction) (*plan.PythonUDF, error) {
+	p := m.GetPythonUdtf()
+	if p == nil {
+		return nil, plan.Unsupported("A table function that is not written in Python")
+	}
+	f := &plan.PythonUDF{
+		Name: m.GetFunctionName(), EvalType: int(p.GetEvalType()), Command: p.GetCommand(),
+		PythonVersion: p.GetPythonVer(), Deterministic: m.GetDeterministic(),
+	}
+	if p.ReturnType == nil {
+		return f, nil
+	}
+	var err error
+	if u := p.GetReturnType().GetUnparsed(); u != nil {
+		f.Returns, err = parseSchema(u.GetDataTypeString())
+	} else {
+		f.Returns, err = d.dataType(p.GetReturnType())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.Returns.Kind != plan.KindStruct {
+		return nil, plan.NewError(plan.ClassInvalidPlan, "INVALID_SCHEMA_TYPE_NON_STRUCT",
+			"A table function yields rows, and "+f.Returns.Simple()+" is no type of rows.",
+			"dataType", `"`+f.Returns.SQL()+`"`)
+	}
+	return f, nil
+}
+
+// registerTable gives a table function a name in FROM.
+func (x *execution) registerTable(m *pb.CommonInlineUserDefinedTableFunction) error {
+	f, err := x.decoder().pythonUDTF(m)
+	if err != nil {
+		return err
+	}
+	x.session.RegisterFunction(f)
+	return nil
+}
+
 // registerFunction gives a function a name in SQL.
 func (x *execution) registerFunction(m *pb.CommonInlineUserDefinedFunction) error {
 	f, err := x.decoder().pythonUDF(m, nil)

@@ -33,9 +33,9 @@ func (p *parser) relation(left plan.Node) plan.Node {
 	}
 	defer p.leave()
 	start := p.i
-	in := p.relationPrimary()
+	in, lateral := p.lateral(left != nil)
 	if left != nil {
-		in = &plan.Join{Left: left, Right: in, Origin: p.origin(start)}
+		in = &plan.Join{Left: left, Right: in, Lateral: lateral, Origin: p.origin(start)}
 	}
 	for p.err == nil {
 		p.pivots()
@@ -47,9 +47,10 @@ func (p *parser) relation(left plan.Node) plan.Node {
 		p.skip(tokens - 1)
 		p.expect("JOIN")
 		j := &plan.Join{Left: in, Kind: kind, Natural: natural}
-		j.Right = p.relationPrimary()
+		j.Right, j.Lateral = p.lateral(true)
 		p.joinCriteria(j)
 		j.Origin = p.origin(start)
+		p.checkLateral(j)
 		in = j
 	}
 	return in
@@ -133,11 +134,6 @@ func (p *parser) joinCriteria(j *plan.Join) {
 // relationPrimary reads one relation with its alias.
 func (p *parser) relationPrimary() plan.Node {
 	start := p.i
-	if p.at("LATERAL") && (p.peek(1).isName() || p.peek(1).word == "(") {
-		p.skip(1)
-		p.refuse(start, "LATERAL")
-	}
-	start = p.i
 	switch {
 	case p.at("("):
 		return p.parenthesisedRelation()
@@ -336,31 +332,6 @@ func (p *parser) parenthesisedRelation() plan.Node {
 		return a
 	}
 	return out
-}
-
-// tableFunction reads the arguments of a function in FROM.
-func (p *parser) tableFunction(start int, name []string) plan.Node {
-	p.skip(1)
-	f := &plan.TableFunction{Name: name}
-	if !p.at(")") {
-		p.list(func() {
-			own := p.i
-			if p.at("TABLE") && (p.peek(1).isName() || p.peek(1).word == "(") {
-				p.refuse(own, "A table as an argument of a function")
-				p.skip(1)
-				if p.at("(") {
-					p.skipParentheses()
-				} else {
-					p.name()
-				}
-				return
-			}
-			f.Args = append(f.Args, p.argument())
-		})
-	}
-	p.expect(")")
-	f.Origin = p.origin(start)
-	return p.finishRelation(start, f)
 }
 
 // inlineTable reads VALUES row, … [alias].

@@ -24,7 +24,7 @@ func refuseStateful(n plan.Node) *plan.Error {
 func stateful(n plan.Node) string {
 	switch n := n.(type) {
 	case *plan.Scan, *plan.Project, *plan.Filter, *plan.SubqueryAlias, *plan.Watermark, *plan.TimeWindow,
-		*plan.MapPython, *plan.GroupPython,
+		*plan.MapPython, *plan.GroupPython, *plan.TablePython,
 		*plan.Observe, *plan.Generate, *plan.Repartition, *plan.Hint:
 		return ""
 	case *plan.SetOp:

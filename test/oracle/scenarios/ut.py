@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql import Row, functions as F
 from pyspark.sql.functions import AnalyzeArgument, AnalyzeResult, OrderingColumn, PartitioningColumn, SelectedColumn, arrow_udtf, lit, udtf
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
+from pyspark.sql.udtf import SkipRestOfInputTableException
 
 
 def schema(**fields):
@@ -291,3 +292,116 @@ def ut_stream(t):
         t.step("one", "q")
     t.expect_error("lateral", go)
     t.expect_error("table", lambda: t.start("r", udtf(Rows, returnType=OUT)(a.stream("k string, n int").asTable().partitionBy("k"))))
+
+
+class Counts:
+    def __init__(self):
+        self.n = 0
+
+    def eval(self, row, *more):
+        self.n += 1
+
+    def terminate(self):
+        yield self.n,
+
+
+class Wants:
+    """Wants one partition, an order and other columns."""
+
+    @staticmethod
+    def analyze(t):
+        return AnalyzeResult(StructType().add("x", STR), withSinglePartition=True, orderBy=[OrderingColumn("n", ascending=False)],
+                             select=[SelectedColumn("n + 1", "m"), SelectedColumn("k")])
+
+    def eval(self, row):
+        yield str(row),
+
+    def terminate(self):
+        yield "end",
+
+
+class Keys:
+    @staticmethod
+    def analyze(t, **more):
+        return AnalyzeResult(StructType().add("x", INT), partitionBy=[PartitioningColumn("k")])
+
+    def __init__(self, said):
+        self.said = len(said.partitionBy)
+
+    def eval(self, row, **more):
+        yield self.said,
+
+
+class Unknown:
+    @staticmethod
+    def analyze(t):
+        return AnalyzeResult(StructType().add("x", INT), partitionBy=[PartitioningColumn("zz")])
+
+    def eval(self, row):
+        yield 1,
+
+
+class Text:
+    def eval(self, *values):
+        yield str(values),
+
+    def terminate(self):
+        yield "end",
+
+
+class Skips:
+    def __init__(self):
+        self.n = 0
+
+    def eval(self, row):
+        self.n += 1
+        if row["n"] == 2:
+            raise SkipRestOfInputTableException("enough")
+        yield self.n,
+
+    def terminate(self):
+        yield -self.n,
+
+
+def ut_clauses(t):
+    """How the rows of a table come to a function, and what it may ask for."""
+    frame(t)
+    for f, cls, of in (("ut_c", Counts, "n int"), ("ut_t", Text, "a string"), ("ut_k", Keys, None), ("ut_w", Wants, None), ("ut_u", Unknown, None),
+                       ("ut_s", Skips, "n int"), ("ut_g", Silent, "a int not null")):
+        t.spark.udtf.register(f, udtf(cls, returnType=of))
+    for sql in ("ut_c(table(ut_rows) partition by k, n)", "ut_c(table(ut_rows) partition by k order by n, k)",
+                "ut_c(table(ut_rows) partition by k order by (n, k desc))", "ut_c(table(ut_rows) order by n)", "ut_c(table(ut_rows) distribute by k sort by n)",
+                "ut_c(table(ut_rows) with single partition)", "ut_c(table(ut_rows) partition by z)", "ut_c(table(ut_nowhere))",
+                "ut_c(table(select * from ut_rows where n > 1) t)", "ut_c(table(ut_rows), n)", "ut_c(table(ut_rows) with single partition, 1 + 1) g(x)",
+                "ut_c(table(ut_rows)) g(x, y)", "ut_c(table(values (1), (2)) with single partition)", "ut_k(table(ut_rows))", "ut_k(table(ut_rows) partition by n)",
+                "ut_k(table(ut_rows) with single partition)", "ut_w(table(ut_rows))", "ut_w(table(ut_rows) partition by n)", "ut_u(table(ut_rows))",
+                "ut_s(table(ut_rows) partition by k order by n)", "ut_s(table(ut_rows) with single partition order by n)", "ut_g(1)",
+                "range(3) left join lateral ut_t(id)", "range(3), lateral (select upper(a) u from ut_t(id, id + 1))",
+                "ut_rows, lateral ut_c(table(select * from ut_rows r where r.n = ut_rows.n))", "ut_t((select max(n) from ut_rows))", "range(3) g(x, y)"):
+        attempt(t, sql, lambda: t.spark.sql("select * from " + sql))
+    frames = {"frames": udtf(Counts, returnType="n int")}
+    for name, f in frames.items():
+        attempt(t, name, lambda: f(t.spark.table("ut_rows").asTable().withSinglePartition(), lit(3)))
+
+
+class Odd:
+    """Nothing for even numbers, many rows for seven."""
+
+    def eval(self, n):
+        for i in range((3000 if n == 7 else 1) if n % 2 else 0):
+            yield n * 10 + i,
+
+
+def ut_batches(t):
+    """Rows that come in many batches, and results that are more than one."""
+    t.spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "2")
+    t.spark.udtf.register("ut_c", udtf(Counts, returnType="n int"))
+    for arrow in (False, True):
+        n = "arrow " if arrow else ""
+        t.spark.udtf.register("ut_odd", udtf(Odd, returnType="x bigint", useArrow=arrow))
+        attempt(t, n + "inner", lambda: t.spark.sql("select id, count(*) n, min(x) a, max(x) b from range(0, 11, 1, 2), lateral ut_odd(id) group by id"))
+        attempt(t, n + "left", lambda: t.spark.sql("select id, count(*) n, min(x) a, max(x) b from range(0, 11, 1, 2) left join lateral ut_odd(id) group by id"))
+        attempt(t, n + "left on", lambda: t.spark.sql("select id, count(*) n, min(x) a from range(0, 11, 1, 2) left join lateral ut_odd(id) on true group by id"))
+        attempt(t, n + "table", lambda: t.spark.sql("select n from ut_c(table(select id, id % 3 k from range(0, 11, 1, 2)) partition by k)"))
+        attempt(t, n + "limit", lambda: t.spark.sql("select x from range(7, 8) join lateral ut_odd(id) limit 3"))
+    t.spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
