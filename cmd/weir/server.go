@@ -105,6 +105,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.engine.Monitor().Versioned(version)
 	if err := s.listen(access, grpcAddress, f.http); err != nil {
 		return nil, errors.Join(err, s.engine.Close(context.Background()))
 	}
@@ -208,11 +209,15 @@ func (e *takenError) Error() string {
 }
 
 func (s *server) servePages(f *serverFlags, a *access) {
-	s.pages = newPages(a, s.engine.Monitor(), ui.Options{
+	o := ui.Options{
 		Remote: "sc://" + localhost(s.grpcAddress()), Application: s.engine.ApplicationID(),
 		Alerts: s.alerts, Environment: func() []ui.Group { return s.environment(f, a) }, Resources: s.resources,
 		Stop: s.stopQuery,
-	}, s.log)
+	}
+	if s.history != nil {
+		o.Past = s.history
+	}
+	s.pages = newPages(a, s.engine.Monitor(), o, s.log)
 	go func() {
 		if err := s.pages.Serve(a.overTLS(s.http)); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err

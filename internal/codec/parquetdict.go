@@ -1,6 +1,8 @@
 package codec
 
 import (
+	"bytes"
+
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/zeebo/xxh3"
 
@@ -73,12 +75,16 @@ func repeats(sample []*chunk.Vector) bool {
 	fresh := map[uint64]struct{}{}
 	for _, v := range sample {
 		w := chunk.Width(v.Type)
+		var before, value []byte
 		for i := range v.Len {
-			var value []byte
+			before = value
 			if w > 0 {
 				value = v.Data[i*w : (i+1)*w]
 			} else {
 				value = v.Bytes(i)
+			}
+			if i > 0 && bytes.Equal(value, before) {
+				continue // runs of one value are common, and dear to hash
 			}
 			fresh[xxh3.Hash(value)] = struct{}{}
 			if len(fresh)*maxFresh > rows {

@@ -135,6 +135,12 @@ func (s *Store) noteLife(q *monitor.Query) {
 	row := lifeRow{time.Now(), q.Snapshot()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if row.run.EndedAt.IsZero() {
+		s.live[row.run.RunID] = true
+	} else {
+		delete(s.live, row.run.RunID)
+		s.remember(RunOf(&row.run))
+	}
 	if len(s.lives) >= mostWaiting {
 		s.dropped++
 		return

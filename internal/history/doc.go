@@ -16,6 +16,8 @@
 //	    they are given.
 //	Y5  Age is that of rows, by their day, never that of files.
 //
+// Readers have the tables by snapshots of their own (read.go), at most readWithin long.
+//
 // Not promised: the last minute before a crash. Files that it left are removed with
 // the next daily round.
 //

@@ -57,6 +57,7 @@ type Store struct {
 	alertStates map[string]string
 	maintained  time.Time
 	committed   time.Time
+	spare       *made // of the last flush, without its rows: its memory is used again
 
 	wake  chan struct{}
 	ready chan struct{} // closed when the tables are there, or cannot be made
@@ -71,6 +72,8 @@ type Store struct {
 	minutes map[minuteKey]*minute
 	seconds map[string]*second // by run
 	taken   int64              // how often waiting was taken away
+	past    map[string]*Run    // that ended, by run
+	live    map[string]bool    // runs that this server has or had
 	dropped int64
 	use     Use
 }
@@ -101,6 +104,7 @@ func newStore(o Options) *Store {
 	s := &Store{
 		options: o, began: time.Now(), wake: make(chan struct{}, 1), ready: make(chan struct{}),
 		done: make(chan struct{}), minutes: map[minuteKey]*minute{}, seconds: map[string]*second{},
+		past: map[string]*Run{}, live: map[string]bool{},
 	}
 	for i, t := range tables() {
 		s.tables[i] = live{table: t, schema: t.schema()}
@@ -120,7 +124,7 @@ func (s *Store) Tables() []Table {
 
 func (s *Store) dir(t *live) string { return path.Join(s.options.Dir, t.name) }
 
-// Ready waits until the tables can be read.
+// Ready waits until the tables can be read, and runs of earlier servers are known.
 func (s *Store) Ready() { <-s.ready }
 
 // Alerts says where the alerts are.
@@ -148,6 +152,7 @@ func (s *Store) Close() {
 func (s *Store) run(ctx context.Context) {
 	defer close(s.done)
 	s.open()
+	s.recall()
 	close(s.ready)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -200,13 +205,33 @@ func (s *Store) openTable(t *live) error {
 		})
 	}
 	if err == nil && !snapshot.Schema.EqualIgnoringNull(t.schema) {
-		err = fmt.Errorf("its columns are those of another version of weir; remove or rename %s", s.dir(t))
+		err = s.widen(snapshot, t)
 	}
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}
 	t.snapshot = snapshot
 	return nil
+}
+
+// widen adds the columns that an earlier version of weir did not have yet, which come
+// last in a table.
+func (s *Store) widen(snapshot *delta.Snapshot, t *live) error {
+	have := snapshot.Schema.Fields
+	want := t.schema.Fields
+	if n := min(len(have), len(want)); n == len(want) ||
+		!snapshot.Schema.EqualIgnoringNull(plan.Struct(want[:n]...)) {
+		return fmt.Errorf("its columns are those of another version of weir; remove or rename %s", s.dir(t))
+	}
+	var more []plan.NewColumn
+	for _, f := range want[len(have):] {
+		more = append(more, plan.NewColumn{Path: []string{f.Name}, Field: f})
+	}
+	change, err := snapshot.AddColumns(more, time.Now())
+	if err == nil {
+		_, err = snapshot.Commit(context.Background(), change)
+	}
+	return err
 }
 
 // failed notes that something could not be written (Y1).
@@ -265,9 +290,12 @@ func (s *Store) takeBatches() []*batch {
 }
 
 func (s *Store) rowsOf(list []*batch) *made {
-	m := &made{}
-	for i := range s.tables {
-		m[i].schema = s.tables[i].schema
+	m := s.spare
+	if s.spare = nil; m == nil {
+		m = &made{}
+		for i := range s.tables {
+			m[i].schema = s.tables[i].schema
+		}
 	}
 	for _, b := range list {
 		if b != nil {
@@ -316,14 +344,16 @@ func (s *Store) write(m *made) bool {
 	all := true
 	for i := range s.tables {
 		t, r := &s.tables[i], &m[i]
-		if len(r.chunks) == 0 {
+		if r.used == 0 {
+			r.empty()
 			continue
 		}
 		count := int64(0)
-		for _, c := range r.chunks {
+		for _, c := range r.filled() {
 			count += int64(c.Rows)
 		}
 		written, err := s.writeTable(t, r)
+		r.empty()
 		if err != nil {
 			s.drop(count, err)
 			all = false
@@ -333,6 +363,7 @@ func (s *Store) write(m *made) bool {
 		t.pending.Rows += written.Rows
 		t.pending.Bytes += written.Bytes
 	}
+	s.spare = m
 	return all
 }
 
@@ -341,7 +372,7 @@ func (s *Store) writeTable(t *live, r *rows) (delta.Written, error) {
 		return delta.Written{}, err
 	}
 	spec := delta.DataSpec{Schema: t.schema, Zone: time.UTC}
-	written, err := t.snapshot.Write(context.Background(), spec, chunk.One(r.chunks...))
+	written, err := t.snapshot.Write(context.Background(), spec, chunk.One(r.filled()...))
 	if err != nil {
 		return written, fmt.Errorf("table %s: %w", t.name, err)
 	}

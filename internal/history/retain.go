@@ -38,6 +38,7 @@ func (s *Store) maintain(now time.Time) {
 	if err := s.forget(now); err != nil {
 		s.failed(err)
 	}
+	s.forgetRuns(now)
 	if !due {
 		return
 	}

@@ -12,118 +12,180 @@ import (
 	"github.com/weir-dev/weir/internal/plan"
 )
 
-// rows are chunks of one table in the making.
+// rows are chunks of one table in the making. A row is begun with row, and then gets its
+// columns one after the other, which box nothing: there are thousands a second.
 type rows struct {
 	schema plan.Type
-	chunks []*chunk.Chunk
+	chunks []*chunk.Chunk  // those behind used are empty
+	used   int             // chunks with rows
+	cols   []*chunk.Vector // of the row in the making that have no value yet
 }
 
-func (r *rows) add(values ...plan.Value) {
-	n := len(r.chunks)
-	if n == 0 || r.chunks[n-1].Rows == chunk.MaxRows {
-		r.chunks = append(r.chunks, chunk.NewChunk(r.schema, chunk.MaxRows))
-		n++
+func (r *rows) row() *rows {
+	if r.used == 0 || r.chunks[r.used-1].Rows == chunk.MaxRows {
+		if r.used++; r.used > len(r.chunks) {
+			r.chunks = append(r.chunks, chunk.NewChunk(r.schema, chunk.MaxRows))
+		}
 	}
-	r.chunks[n-1].AppendValues(values)
-}
-
-func day(at time.Time) plan.Value { return int32(at.Unix() / 86_400) }
-
-func instant(at time.Time) plan.Value {
-	if at.IsZero() {
-		return nil
+	if len(r.cols) > 0 {
+		panic("history: a row has fewer values than columns")
 	}
-	return at.UnixMicro()
+	last := r.chunks[r.used-1]
+	last.Rows++
+	r.cols = last.Cols
+	return r
 }
 
-func text(s string) plan.Value {
+// filled are the chunks with rows.
+func (r *rows) filled() []*chunk.Chunk { return r.chunks[:r.used] }
+
+// empty takes the rows out and keeps as many chunks as they were in.
+func (r *rows) empty() {
+	r.chunks = r.chunks[:r.used]
+	for _, c := range r.chunks {
+		c.Reset()
+	}
+	r.used = 0
+}
+
+// next is the column that is to be written.
+func (r *rows) next() *chunk.Vector {
+	v := r.cols[0]
+	r.cols = r.cols[1:]
+	return v
+}
+
+func (r *rows) null() *rows {
+	r.next().AppendNull()
+	return r
+}
+
+func (r *rows) long(x int64) *rows {
+	chunk.Append(r.next(), x)
+	return r
+}
+
+func (r *rows) int(x int) *rows {
+	chunk.Append(r.next(), int32(x))
+	return r
+}
+
+func (r *rows) bool(x bool) *rows {
+	b := uint8(0)
+	if x {
+		b = 1
+	}
+	chunk.Append(r.next(), b)
+	return r
+}
+
+// text adds a text, NULL when there is none.
+func (r *rows) text(s string) *rows {
 	if s == "" {
-		return nil
+		return r.null()
 	}
-	return s
+	r.next().AppendText(s)
+	return r
 }
 
-// ms is a time in seconds, NULL when it is not known.
-func ms(seconds float64) plan.Value {
-	if !health.Known(seconds) {
-		return nil
+func (r *rows) instant(at time.Time) *rows {
+	if at.IsZero() {
+		return r.null()
 	}
-	return seconds * 1000
+	return r.long(at.UnixMicro())
 }
 
-func number(x float64) plan.Value {
+// ms adds a time in seconds, NULL when it is not known.
+func (r *rows) ms(seconds float64) *rows { return r.number(seconds * 1000) }
+
+func (r *rows) number(x float64) *rows {
 	if !health.Known(x) {
-		return nil
+		return r.null()
 	}
-	return x
+	chunk.Append(r.next(), x)
+	return r
 }
 
-func whole(x float64) plan.Value {
+func (r *rows) whole(x float64) *rows {
 	if !health.Known(x) {
-		return nil
+		return r.null()
 	}
-	return int64(x)
+	return r.long(int64(x))
 }
 
-// head begins a row of a query.
-func (i *ident) head(at time.Time, more ...plan.Value) []plan.Value {
-	return append([]plan.Value{day(at), at.UnixMicro(), i.id, i.runID, text(i.name)}, more...)
+// when begins a row with the day and the instant.
+func (r *rows) when(at time.Time) *rows {
+	chunk.Append(r.row().next(), int32(at.Unix()/86_400))
+	return r.long(at.UnixMicro())
+}
+
+// of begins a row of a query.
+func (r *rows) of(i *ident, at time.Time) *rows {
+	return r.when(at).text(i.id).text(i.runID).text(i.name)
+}
+
+// part begins a row of a part of a batch.
+func (m *made) part(table int, b *batch) *rows {
+	return m[table].of(&b.ident, b.end).long(b.last).long(b.batches)
 }
 
 // addBatch adds the rows of a batch to four tables.
 func (m *made) addBatch(b *batch) {
-	head := b.head(b.end, b.last, b.batches)
-	head = head[:len(head):len(head)]
-	out, in := plan.Value(b.out), plan.Value(b.inRate)
+	r := m.part(progressTable, b).long(b.first).instant(b.start).long(b.rows)
 	if b.out == monitor.UncountedRows {
-		out = nil
+		r.null()
+	} else {
+		r.long(b.out)
 	}
-	if b.batches > 1 || !health.Known(b.inRate) {
-		in = nil
+	if b.batches > 1 {
+		r.null()
+	} else {
+		r.number(b.inRate)
 	}
-	values := append(head, b.first, instant(b.start), b.rows, out, in,
-		number(float64(b.rows)*1000/float64(max(1, b.durationMs))), b.durationMs)
+	r.number(float64(b.rows) * 1000 / float64(max(1, b.durationMs))).long(b.durationMs)
 	for _, seconds := range b.phases {
-		values = append(values, ms(seconds))
+		r.ms(seconds)
 	}
-	m[progressTable].add(append(values, b.late, whole(b.stateBytes), instant(b.watermark), b.capped,
-		b.noData)...)
-	for i, s := range b.sources {
-		m[sourcesTable].add(append(head, int64(i), s.Description, text(s.StartOffset), text(s.EndOffset),
-			text(s.LatestOffset), s.NumInputRows)...)
+	r.long(b.late).whole(b.stateBytes).instant(b.watermark).bool(b.capped).bool(b.noData)
+	for i := range b.sources {
+		s := &b.sources[i]
+		m.part(sourcesTable, b).int(i).text(s.Description).text(s.StartOffset).text(s.EndOffset).
+			text(s.LatestOffset).long(s.NumInputRows)
 	}
-	for i, s := range b.state {
-		m[stateTable].add(append(head, int64(i), s.Name, s.NumRowsTotal, s.NumRowsUpdated, s.NumRowsRemoved,
-			s.NumRowsDroppedByWatermark, s.MemoryUsedBytes, s.AllUpdatesTimeMs, s.AllRemovalsTimeMs,
-			s.CommitTimeMs)...)
+	for i := range b.state {
+		s := &b.state[i]
+		m.part(stateTable, b).int(i).text(s.Name).long(s.NumRowsTotal).long(s.NumRowsUpdated).
+			long(s.NumRowsRemoved).long(s.NumRowsDroppedByWatermark).long(s.MemoryUsedBytes).
+			long(s.AllUpdatesTimeMs).long(s.AllRemovalsTimeMs).long(s.CommitTimeMs)
 	}
-	for i, o := range b.operators {
+	for i := range b.operators {
+		o := &b.operators[i]
 		slowest := health.Unmeasured().Rows
 		for _, seconds := range o.Partitions {
 			slowest = worse(slowest, seconds)
 		}
-		m[operatorsTable].add(append(head, int64(i), o.Name, text(o.Text), ms(o.Seconds), whole(o.Rows),
-			int64(len(o.Partitions)), ms(slowest))...)
+		m.part(operatorsTable, b).int(i).text(o.Name).text(o.Text).ms(o.Seconds).whole(o.Rows).
+			int(len(o.Partitions)).ms(slowest)
 	}
 }
 
 func (m *made) addLife(l *lifeRow) {
 	of := ident{l.run.ID, l.run.RunID, l.run.Name}
-	state, condition, message := "running", "", ""
+	state, condition, message := running, "", ""
 	if !l.run.EndedAt.IsZero() {
 		state = string(l.run.State)
 	}
 	if f := l.run.Failure; f != nil {
 		condition, message = f.Condition, f.Message
 	}
-	m[runsTable].add(of.head(l.at, state, instant(l.run.StartedAt), instant(l.run.EndedAt),
-		text(l.run.EndReason), text(condition), text(message))...)
+	m[runsTable].of(&of, l.at).text(state).instant(l.run.StartedAt).instant(l.run.EndedAt).
+		text(l.run.EndReason).text(condition).text(message)
 }
 
 func (m *made) addQuery(run *monitor.Snapshot, at time.Time) {
 	of := ident{run.ID, run.RunID, run.Name}
-	m[queriesTable].add(of.head(at, text(run.Application), text(strings.Join(run.Sources, "\n")),
-		text(run.Sink))...)
+	m[queriesTable].of(&of, at).text(run.Application).text(strings.Join(run.Sources, "\n")).
+		text(run.Sink).text(engineOf(run)).text(settingsText(run.Settings)).text(run.Plan)
 }
 
 func (m *made) addMinute(f *minute) {
@@ -133,9 +195,9 @@ func (m *made) addMinute(f *minute) {
 	if err != nil {
 		panic(err) // ages are finite
 	}
-	m[freshnessTable].add(f.head(f.begin, int64(f.sketch.Rows()), ms(f.sketch.Quantile(.5)),
-		ms(f.sketch.Quantile(.95)), ms(f.sketch.Quantile(.99)), ms(f.sketch.Max()), string(sketch), ms(f.newest),
-		ms(f.oldest), number(f.backlog), number(f.arrivalRate))...)
+	m[freshnessTable].of(&f.ident, f.begin).long(int64(f.sketch.Rows())).ms(f.sketch.Quantile(.5)).
+		ms(f.sketch.Quantile(.95)).ms(f.sketch.Quantile(.99)).ms(f.sketch.Max()).text(string(sketch)).
+		ms(f.newest).ms(f.oldest).number(f.backlog).number(f.arrivalRate)
 }
 
 func (m *made) addChange(c *change) {
@@ -143,12 +205,12 @@ func (m *made) addChange(c *change) {
 	if err != nil {
 		panic(err) // texts
 	}
-	m[healthTable].add(c.head(c.at, text(string(c.from)), string(c.to), text(c.cause.Sentence),
-		string(evidence))...)
+	m[healthTable].of(&c.ident, c.at).text(string(c.from)).text(string(c.to)).text(c.cause.Sentence).
+		text(string(evidence))
 }
 
 func (m *made) addAlert(v *alert.View, at time.Time) {
-	m[alertsTable].add(day(at), at.UnixMicro(), v.ID, v.State, string(v.Severity), v.Rule, v.QueryID,
-		text(v.QueryName), text(v.Application), text(v.Text), instant(v.HeldAt), instant(v.FiredAt),
-		instant(v.Ended))
+	m[alertsTable].when(at).text(v.ID).text(v.State).text(string(v.Severity)).text(v.Rule).text(v.QueryID).
+		text(v.QueryName).text(v.Application).text(v.Text).instant(v.HeldAt).instant(v.FiredAt).
+		instant(v.Ended)
 }

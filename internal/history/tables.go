@@ -64,6 +64,10 @@ func tables() [tableCount]table {
 				{"application", plan.String, "", "name of the program; NULL when it has none"},
 				{"sources", plan.String, "", "the inputs, one a line"},
 				{"sink", plan.String, "", "the output"},
+				{"engine", plan.String, "", "what runs it, with its version"},
+				{"settings", plan.String, "",
+					"JSON: what the run was started with, by name, without secrets; NULL when not known"},
+				{"plan", plan.String, "", "its operators, one a line; NULL when not known"},
 			})},
 		{"runs", "a row when a run starts and one when it ends; the newest of a run_id counts", of(
 			column{"at", plan.Timestamp, "", "when the row was made"}, []column{

@@ -53,6 +53,13 @@ type Run struct {
 	IdleEvery time.Duration // between idle entries; default 10 s
 	Recent    int           // numRecentProgressUpdates; default 100, which keeps 99
 
+	// Plan is what the query does, a line for each operator, and Settings what it was
+	// started with, by name; both are for telling runs apart, and empty when not known.
+	// Version is that of weir, by Registry.Start.
+	Plan     string
+	Settings []Setting
+	Version  string
+
 	// Health is what judging the query needs to know of its program.
 	Health health.Config
 

@@ -16,6 +16,8 @@ type Registry struct {
 	runs  []*Query // in the order of their starts
 	ended []*Query // in the order of their ends
 	tap   Tap
+
+	version string
 }
 
 // A Tap hears of every run as it happens, on the goroutines of queries: it must not
@@ -34,12 +36,24 @@ func (r *Registry) Follow(tap Tap) {
 	r.tap = tap
 }
 
+// Versioned says which version of weir runs the queries that start from now on.
+func (r *Registry) Versioned(version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.version = version
+}
+
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{} }
 
 // Start registers a run and posts its started event to bus, which also gets
 // every later event of the run.
 func (r *Registry) Start(run Run, bus *Bus) *Query {
+	r.mu.RLock()
+	if run.Engine == "" {
+		run.Version = r.version
+	}
+	r.mu.RUnlock()
 	q := newQuery(run, bus, r.retire)
 	q.follow(r.Find(run.ID))
 	r.mu.Lock()
@@ -99,4 +113,11 @@ func (r *Registry) Queries() []*Query {
 		}
 	}
 	return out
+}
+
+// Runs returns every run that is kept, in the order of their starts.
+func (r *Registry) Runs() []*Query {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return append([]*Query(nil), r.runs...)
 }

@@ -116,7 +116,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if c.Trigger == plan.RealTime {
 		refuse = func() error { return realTimeSources(resolved) }
 	}
-	return &stream.Config{
+	config := &stream.Config{
 		Refuse: refuse,
 		Name:   c.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
 		Checkpoint: place, Temporary: temporary, NoResume: b.forgets(mode),
@@ -125,7 +125,9 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 		Output: b.output, Hold: sc.session.bus.Listening(), Explain: func(n plan.Node, extended bool) string {
 			return explainRunning(n, extended, physicalStream{mode, sc.partitions(), sc.eval})
 		},
-	}, nil
+	}
+	config.Settings = b.settings(config)
+	return config, nil
 }
 
 // pinned are the session's values of the settings that offsets/N record.

@@ -44,6 +44,9 @@ type Config struct {
 	// defaults.
 	Pinned map[string]string
 
+	// Settings are those that the run is told by, without secrets.
+	Settings []monitor.Setting
+
 	SessionID string
 	JobTags   []string     // of the started event
 	Bus       *monitor.Bus // of the session; nil for none

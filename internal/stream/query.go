@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,9 +84,25 @@ func (q *Query) begin() {
 		JobTags: q.config.JobTags, StartedAt: time.Now(), Hold: q.config.Hold,
 		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
 		Application: q.config.Env.Conf("spark.app.name"), Metrics: q.settings.metrics,
-		Output: q.config.Output, Displaced: q.displaced,
+		Output: q.config.Output, Displaced: q.displaced, Plan: q.planText(), Settings: q.config.Settings,
 	}, bus)
 	q.recorded.Store(true)
+}
+
+// exprID is the number of a column in a plan, another one at each start.
+var exprID = regexp.MustCompile(`#\d+L?`)
+
+// mostPlan is how much of a plan's text is kept, in bytes.
+const mostPlan = 32 << 10
+
+// planText is the plan as it is compared with that of other runs.
+func (q *Query) planText() string {
+	if q.config.Explain == nil {
+		return ""
+	}
+	_, text, _ := strings.Cut(q.config.Explain(q.config.Plan, false), "\n") // without its heading
+	text = strings.TrimSpace(exprID.ReplaceAllString(text, ""))
+	return strings.ToValidUTF8(text[:min(len(text), mostPlan)], "")
 }
 
 // actingSinks are those that may have acted on a part of a batch, by what they call

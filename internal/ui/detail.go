@@ -278,15 +278,18 @@ func newBatches(q *monitor.Query) *batchList {
 	}
 	batches := q.Batches()
 	for i := len(batches) - 1; i >= 0; i-- {
-		b := &batches[i]
-		one := batch{
-			BatchID: b.ID, StartedAtMs: instant(b.Start), BatchMs: milliseconds(b.End.Sub(b.Start).Seconds()),
-			InputRows: num(b.Rows), Capped: b.Capped,
-		}
-		for p, seconds := range b.Phases {
-			one.Phases[p] = fineMilliseconds(seconds)
-		}
-		list.Batches = append(list.Batches, one)
+		list.Batches = append(list.Batches, newBatch(&batches[i]))
 	}
 	return list
+}
+
+func newBatch(b *health.Batch) batch {
+	one := batch{
+		BatchID: b.ID, StartedAtMs: instant(b.Start), BatchMs: milliseconds(b.End.Sub(b.Start).Seconds()),
+		InputRows: num(b.Rows), Capped: b.Capped,
+	}
+	for p, seconds := range b.Phases {
+		one.Phases[p] = fineMilliseconds(seconds)
+	}
+	return one
 }

@@ -1,26 +1,25 @@
 // Package ui serves the pages and the JSON API about the server's queries.
 //
-// It sees nothing but monitor's registry: what is running, its last batches,
-// its errors; of the server itself what cmd tells it (Options.Environment and
-// Options.Resources). Pages are complete without JavaScript. With it one stream of
-// events keeps them live, there are charts, and the fleet can be searched,
+// It sees nothing but monitor's registry; of earlier servers what Options.Past has, of
+// the server itself what cmd tells it. Pages are complete without JavaScript. With it one
+// stream of events keeps them live, there are charts, and the fleet can be searched,
 // sorted, filtered and grouped:
 //
 //	GET /                               the fleet
 //	GET /queries/{id}                   one query, by id or run id
+//	GET /runs, /compare                 runs of earlier servers too; two side by side
 //	GET /alerts                         alerts, silences, who is told, rules
 //	GET /resources, /environment        what the server uses, what it runs with
 //	GET /assets/{name}                  script, style, icons
 //	GET /api/v1/fleet                   every query with its health, worst first
-//	GET /api/v1/queries                 every query in full, by start
-//	GET /api/v1/queries/{id}            one query, by id or run id
+//	GET /api/v1/queries, /queries/{id}  one query, or every one, in full
 //	GET /api/v1/queries/{id}/batches    its last batches
 //	GET /api/v1/queries/{id}/progress   Spark's own JSON of its last batch
 //	GET /api/v1/queries/{id}/logs       what its Python functions printed
+//	GET /api/v1/runs, /runs/{id}, /compare
 //	GET /api/v1/series                  its past in columns
 //	GET /api/v1/stream                  server-sent events of the fleet and of queries
-//	GET /api/v1/resources               the same as JSON
-//	GET /api/v1/environment, /alerts
+//	GET /api/v1/resources, /environment, /alerts
 //	POST /api/v1/queries/{id}/stop      stops a query
 //	POST /api/v1/alerts/silence         keeps alerts from being told, or ends that
 //	POST /api/v1/alerts/reload          reads the file of rules anew

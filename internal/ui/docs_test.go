@@ -53,6 +53,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	for _, body := range []any{
 		fleet{}, detail{}, queryList{}, batchList{}, logList{}, seriesJSON{}, build{}, resourcesJSON{},
 		environmentJSON{}, fleetEvent{}, queryEvent{}, apiError{},
+		runList{}, pastRun{}, comparison{},
 		alertsJSON{}, silencing{}, silencedJSON{}, reloadedJSON{}, csrfJSON{},
 	} {
 		addFields(reflect.TypeOf(body), fields)

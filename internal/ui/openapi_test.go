@@ -141,6 +141,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 	q := watchedQuery(r)
 	q.Terminate(time.Now(), &monitor.Failure{Message: "boom", Condition: "X"})
 	watchedQuery(r)
+	r.Start(monitor.Run{ID: q.ID(), RunID: "a later one", StartedAt: time.Now()}, monitor.NewBus())
 	h := New(r, Options{
 		Now: time.Now, Version: "1.2.3", Alerts: a.alerts, Environment: func() []Group {
 			return []Group{{"t",
@@ -172,7 +173,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				continue
 			}
 			asked := strings.ReplaceAll(path, "{id}", q.ID())
-			if path == "/api/v1/series" {
+			if path == "/api/v1/series" || path == "/api/v1/compare" {
 				asked += "?query=" + q.ID()
 			}
 			var body any

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,11 +38,15 @@ type navItem struct {
 	current                bool
 }
 
+// fleetPages are the pages below the fleet.
+var fleetPages = []string{"fleet", "query", "runs", "run"}
+
 func (p *page) nav() []navItem {
-	items := []navItem{{"/", "f", "Fleet", "the fleet", p.name == "fleet" || p.name == "query"}}
+	items := []navItem{{"/", "f", "Fleet", "the fleet", slices.Contains(fleetPages, p.name)}}
 	if p.alerts {
 		items = append(items, navItem{"/alerts", "a", "Alerts", "alerts", p.name == "alerts"})
 	}
+	items = append(items, navItem{"/compare", "c", "Compare", "compare two runs", p.name == "compare"})
 	if p.resources {
 		items = append(items, navItem{"/resources", "r", "Resources", "resources", p.name == "resources"})
 	}
@@ -121,7 +126,7 @@ func (s *server) showFleet(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	begin(w, http.StatusOK)
-	writefleetPage(w, p, f, one)
+	writefleetPage(w, p, f, one, s.earlier())
 }
 
 func (s *server) newQueryPage(q *monitor.Query, now time.Time) *queryPage {
@@ -140,12 +145,16 @@ func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
 	p := s.newPage(r, "query", "")
 	q := s.registry.Find(id)
 	if q == nil {
+		if s.showPast(w, r, id) {
+			return
+		}
 		p.name, p.title = "missing", "No such query"+p.title
 		begin(w, http.StatusNotFound)
 		writemissingPage(w, p, id)
 		return
 	}
 	body := s.newQueryPage(q, time.Time(p.now))
+	body.runs = of(s.runs(), body.detail.ID)
 	if s.mayHear(r) {
 		body.logs, _ = newLogs(q, 0)
 	}

@@ -148,7 +148,7 @@ func pageFoot(p *page) string {
 	return qs422016
 }
 
-func streamfleetPage(qw422016 *qt422016.Writer, p *page, f *fleet, one *queryPage) {
+func streamfleetPage(qw422016 *qt422016.Writer, p *page, f *fleet, one *queryPage, earlier []told) {
 	streampageHead(qw422016, p)
 	qw422016.N().S(`<header class="summary" id="summary">`)
 	streamfleetSummary(qw422016, f)
@@ -224,18 +224,19 @@ func streamfleetPage(qw422016 *qt422016.Writer, p *page, f *fleet, one *queryPag
 			qw422016.N().S(`</section>`)
 		}
 	}
+	streamearlierBox(qw422016, earlier)
 	streampageFoot(qw422016, p)
 }
 
-func writefleetPage(qq422016 qtio422016.Writer, p *page, f *fleet, one *queryPage) {
+func writefleetPage(qq422016 qtio422016.Writer, p *page, f *fleet, one *queryPage, earlier []told) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamfleetPage(qw422016, p, f, one)
+	streamfleetPage(qw422016, p, f, one, earlier)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func fleetPage(p *page, f *fleet, one *queryPage) string {
+func fleetPage(p *page, f *fleet, one *queryPage, earlier []told) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writefleetPage(qb422016, p, f, one)
+	writefleetPage(qb422016, p, f, one, earlier)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016
@@ -319,7 +320,7 @@ func streamemptyFleet(qw422016 *qt422016.Writer, p *page) {
 		qw422016.N().S(`query.awaitTermination()</pre><p>To watch Spark applications by the event logs that they write:</p><pre tabindex="0">weir fleet /path/to/spark-events</pre><p>This server runs since`)
 		qw422016.N().S(` `)
 		streamtimeTag(qw422016, p.begun, p.begun.text("2006-01-02 15:04 UTC"))
-		qw422016.N().S(`. It does not remember what ran before that: a query that was started again is seen again.</p></div>`)
+		qw422016.N().S(`. What ran before that is below, as far as the history has it.</p></div>`)
 	}
 }
 
@@ -343,6 +344,7 @@ func streamdetailPage(qw422016 *qt422016.Writer, p *page, q *queryPage) {
 	if p.stop != "" && !q.detail.ended() {
 		streamstopBox(qw422016, p, q.detail)
 	}
+	streamrunsBox(qw422016, q.runs, q.detail.RunID)
 	streampageFoot(qw422016, p)
 }
 
@@ -391,7 +393,7 @@ func streammissingPage(qw422016 *qt422016.Writer, p *page, id string) {
 	qw422016.N().S(` `)
 	qw422016.N().S(`<b>`)
 	qw422016.E().S(id)
-	qw422016.N().S(`</b>. Finished ones are kept until a hundred newer ones have finished.</p><p><a href="/">The queries of this server</a></p></div>`)
+	qw422016.N().S(`</b>. Finished ones are known as long as the history keeps them.</p><p><a href="/">The queries of this server</a></p></div>`)
 	streampageFoot(qw422016, p)
 }
 

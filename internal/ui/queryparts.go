@@ -18,6 +18,7 @@ type queryPage struct {
 	batches  *batchList
 	logs     *logList
 	series   *seriesJSON
+	runs     []told // of the query, newest first
 	progress string // Spark's JSON of the last batch, "" before the first
 }
 

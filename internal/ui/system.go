@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"math"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/weir-dev/weir/internal/monitor"
 )
 
 // A Group is settings under a heading of the environment page.
@@ -52,21 +53,14 @@ type WorkerUse struct {
 	CPUSeconds  float64
 }
 
-// secret is Spark's spark.redaction.regex.
-var secret = regexp.MustCompile(`(?i)secret|password|token|access[.]?key`)
-
-// hiddenValue stands where a value is nobody's business.
-const hiddenValue = "*********(redacted)"
-
 // environment is the settings of the server without its secrets.
 func (s *server) environment() []Group {
 	groups := slices.Clone(s.options.Environment())
 	for i := range groups {
 		groups[i].Settings = slices.Clone(groups[i].Settings)
 		for j := range groups[i].Settings {
-			if set := &groups[i].Settings[j]; set.Value != "" && secret.MatchString(set.Name) {
-				set.Value = hiddenValue
-			}
+			set := &groups[i].Settings[j]
+			set.Value = monitor.Setting{Name: set.Name, Value: set.Value}.Redacted().Value
 		}
 	}
 	return groups

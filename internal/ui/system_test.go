@@ -21,7 +21,7 @@ func TestEnvironmentHidesSecrets(t *testing.T) {
 	h := New(monitor.NewRegistry(), Options{Now: time.Now, Environment: func() []Group { return groups }})
 	for _, path := range []string{"/environment", "/api/v1/environment"} {
 		body := get(t, h, "GET", path, "localhost").Body.String()
-		if strings.Contains(body, "abc123") || strings.Count(body, hiddenValue) != 3 {
+		if strings.Contains(body, "abc123") || strings.Count(body, monitor.Hidden) != 3 {
 			t.Errorf("%s: %s", path, body)
 		}
 		if !strings.Contains(body, "/data") {

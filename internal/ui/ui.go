@@ -43,6 +43,8 @@ type Options struct {
 	// Stop ends the run of a run id; the error is ErrEnded when it has ended already.
 	// nil: queries cannot be stopped from here.
 	Stop func(ctx context.Context, runID string) error
+	// Past are the runs beyond the registry; nil: there are none.
+	Past Past
 	// Application is what Spark calls the id of an application; the metrics under
 	// Spark's names begin with it.
 	Application string
@@ -78,6 +80,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/build", s.build)
 	mux.HandleFunc("GET /api/v1/openapi.json", s.openapi)
 	mux.HandleFunc("GET /metrics", s.metrics)
+	s.addRuns(mux)
 	s.addSystem(mux)
 	s.addAlerts(mux)
 	s.addStop(mux)

@@ -46,12 +46,16 @@ async function check(name, options, body) {
 }
 
 // The environment stands still; every other page lives.
-const ready = page => page.waitForSelector('#live.on, body:is([data-page="environment"], [data-page="login"])');
+const ready = page => page.waitForSelector('#live.on, body:is([data-page="environment"], [data-page="login"], [data-page="run"], [data-page="runs"], [data-page="compare"])');
 async function open(page, url) {
   await page.goto(url);
   await ready(page);
 }
 const queryOf = async (page, name) => new URL(await page.getAttribute(`#rows a:text-is("${name}")`, 'href'), page.url()).href;
+const runOf = async (page, name) => {
+  await page.goto(urls.all);
+  return new URL(await page.getAttribute(`#earlier a:text-is("${name}")`, 'href'), page.url()).href;
+};
 const text = (page, selector) => page.$eval(selector, e => e.textContent);
 const seconds = n => new Promise(done => setTimeout(done, n * 1000));
 const noSideways = async page => {
@@ -74,6 +78,10 @@ const pages = {
   'query-idle': page => queryOf(page, 'refunds_audit'),
   'query-foreign': page => queryOf(page, 'page_views_1m'),
   alerts: async () => urls.all + '/alerts',
+  compare: async () => urls.all + '/compare?query=00000000-0000-4000-8000-00000000abcd',
+  'compare-choose': async () => urls.all + '/compare',
+  runs: async () => urls.all + '/runs',
+  'run-earlier': page => runOf(page, 'nightly_import'),
   login: async () => urls.locked + '/login',
   'alerts-none': async () => urls.none + '/alerts',
   resources: async () => urls.all + '/resources',
@@ -127,10 +135,50 @@ await check('keys of the fleet', {}, async page => {
   await ready(page);
   await page.keyboard.press('f');
   await page.waitForSelector('#fleet');
+  await ready(page);
   await page.keyboard.press('e');
   await page.waitForSelector('text="/data/weir"');
   await page.keyboard.press('r');
   await page.waitForSelector('text=Python workers');
+});
+
+await check('two runs are compared', {}, async page => {
+  await open(page, urls.all);
+  await page.keyboard.press('c');
+  await page.waitForURL('**/compare');
+  same('what is chosen first', await page.$$eval('select[name=a] option', o => o.length > 10), true);
+  await page.goto(urls.all + '/queries/00000000-0000-4000-8000-00000000abcd');
+  await page.waitForSelector('#runs a:text-is("Compare")');
+  await page.focus('#runs a:text-is("Compare")');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/compare?a=*');
+  must(/^p95 of a batch .* slower: computing \+/.test(await text(page, 'h1')), await text(page, 'h1'));
+  same('charts', await page.$$eval('.cmp path[d*="L"]', p => p.length >= 4), true);
+  must((await page.getAttribute('.cmp', 'aria-label')).includes('A is between'), 'a chart has no sentence');
+  must((await text(page, '#settings')).includes('spark.sql.shuffle.partitions') === false, 'settings that one run does not tell are compared');
+  must((await text(page, '.diff .out')).startsWith('- '), 'the plans are not told apart');
+  await page.selectOption('select[name=align]', 'end');
+  await page.click('#choose .btn');
+  await page.waitForURL('**align=end');
+  must((await text(page, '#measures h2')).includes('last'), 'the runs are not aligned by their ends');
+});
+
+await check('what ended on an earlier server', {}, async page => {
+  await open(page, await runOf(page, 'nightly_import'));
+  same('the title', await page.title(), 'nightly_import: failed · weir');
+  must((await text(page, '.error')).includes('DIVIDE_BY_ZERO'), 'the error is not there');
+  must((await text(page, '#lacks')).includes("Spark's own progress"), 'what is not known is not said');
+  must(await page.$$eval('#batches tbody tr', r => r.length) > 100, 'its batches are not there');
+  same('what scripts of texts left', await page.evaluate(() => typeof globalThis.pwned), 'undefined');
+});
+
+await check('comparisons without scripts', { javaScriptEnabled: false }, async page => {
+  await page.goto(urls.all + '/compare?query=00000000-0000-4000-8000-00000000abcd');
+  must(/slower/.test(await text(page, 'h1')), await text(page, 'h1'));
+  must(await page.isVisible('.cmp'), 'the charts are not seen');
+  must(await page.$$eval('#measures tbody tr', r => r.length) > 8, 'the table has too few rows');
+  await page.click('#choose .btn');
+  await page.waitForURL('**/compare?a=*');
 });
 
 await check('alerts are silenced on their page', {}, async page => {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-dev/weir/internal/history"
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/ui"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -56,8 +58,9 @@ func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *s
 	if err != nil {
 		t.Fatal(err)
 	}
+	past := earlier(t, s.cast)
 	pages := ui.New(s.cast.registry, ui.Options{
-		Version: "test", Remote: "sc://localhost:15002", Now: time.Now,
+		Past: past, Version: "test", Remote: "sc://localhost:15002", Now: time.Now,
 		Environment: environment, Resources: s.resources, Alerts: alerts,
 		SameUser: func(*http.Request) bool { return true },
 	})
@@ -75,8 +78,36 @@ func serveOn(ctx context.Context, t *testing.T, l net.Listener, list []story) *s
 		<-done
 		server.Close()
 		alerts.Close()
+		past.Close()
 	})
 	return s
+}
+
+// earlier is the history of an earlier server: of two queries that it knew alone, of which
+// one failed, and an earlier run of the first query that is played, which was quicker.
+func earlier(t *testing.T, c *cast) *history.Store {
+	t.Helper()
+	files, dir := vfs.NewLocal(), t.TempDir()
+	before := monitor.NewRegistry()
+	before.Versioned("0.9")
+	o := history.Options{Registry: before, Files: files, Dir: dir, Keep: 1000 * time.Hour, Bytes: 1 << 30}
+	store := history.Start(o)
+	if len(c.plays) > 0 {
+		fail := failing("[DIVIDE_BY_ZERO] Division by zero. <b>" + strings.Repeat("long ", 40))
+		past := []story{c.plays[0].story, {name: "nightly_import", application: "platform", every: 10 * second,
+			rate: steady(300), fixed: .2, perRow: 1e-4, end: fail}, {name: "<script>globalThis.pwned=1</script>", every: 10 * second,
+			rate: steady(300), fixed: .2, perRow: 1e-4, end: func(q *monitor.Query, at time.Time) { q.Terminate(at, nil) }}}
+		past[0].perRow, past[0].end, past[0].again, past[0].run = past[0].perRow/2, past[2].end, false, "-before"
+		past[0].settings = []monitor.Setting{{Name: "trigger", Value: "10s"}, {Name: "spark.sql.shuffle.partitions",
+			Value: "200"}}
+		past[1].number, past[2].number = 9000, 9000
+		rehearseIn(before, past, time.Now().Add(-2*time.Hour), 20*time.Minute, 2*time.Second)
+	}
+	store.Close()
+	o.Registry = c.registry
+	store = history.Start(o)
+	store.Ready()
+	return store
 }
 
 // rules are a file with a rule of its own, a notifier that nobody reaches, and hostile texts.

@@ -24,6 +24,9 @@ type story struct {
 	end                       func(*monitor.Query, time.Time)
 	again                     bool          // it is started anew after it ended
 	failsIn                   time.Duration // after the start; 0: never
+	number                    int           // added to that of its place, for its id
+	run                       string        // of its run's id, before the others
+	settings                  []monitor.Setting
 }
 
 func steady(rate float64) func(float64) float64 {
@@ -134,9 +137,14 @@ type cast struct {
 
 // rehearse plays stories for the time before now, looking at them every step.
 func rehearse(list []story, now time.Time, past, step time.Duration) *cast {
-	c := &cast{registry: monitor.NewRegistry(), now: now}
+	return rehearseIn(monitor.NewRegistry(), list, now, past, step)
+}
+
+// rehearseIn is rehearse with the registry of a server.
+func rehearseIn(registry *monitor.Registry, list []story, now time.Time, past, step time.Duration) *cast {
+	c := &cast{registry: registry, now: now}
 	for i, s := range list {
-		p := &play{story: s, registry: c.registry, id: fmt.Sprintf("%08d-0000-4000-8000-00000000abcd", i),
+		p := &play{story: s, registry: c.registry, id: fmt.Sprintf("%08d-0000-4000-8000-00000000abcd", i+s.number),
 			begun: now.Add(-past), at: now.Add(-past), batch: 18_000}
 		p.start()
 		c.plays = append(c.plays, p)
@@ -184,7 +192,8 @@ func (c *cast) open(now time.Time) {
 
 func (p *play) start() {
 	p.query = p.registry.Start(monitor.Run{
-		ID: p.id, RunID: fmt.Sprintf("%s-run", p.id), Name: p.name, Application: p.application, Engine: p.engine,
+		ID: p.id, RunID: p.id + "-run" + p.run, Name: p.name, Application: p.application, Engine: p.engine,
+		Settings: p.settings, Plan: "Project [id, amount]\n+- MicroBatchScan kafka " + p.name + p.run,
 		Tags: p.tags, StartedAt: p.at, Health: health.Config{TriggerEvery: p.every, Objective: p.objective,
 			CapName: "maxOffsetsPerTrigger", WatermarkDelay: p.delay()},
 	}, monitor.NewBus())

@@ -19,7 +19,7 @@
 //	    were in time the query is starting. None of a query that ends by itself.
 //	H5  When a source goes back, or the clock does, rates begin anew.
 //
-// Bounds: a Watch keeps at most keptBatches batches and a few series of cells
+// Bounds: a Watch keeps at most KeptBatches batches and a few series of cells
 // points, whatever the rate of batches.
 //
 // Clock: every instant is passed in. Goroutines and locks: none; a Watch belongs

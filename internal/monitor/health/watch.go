@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// keptBatches is how many batches a Watch remembers.
-	keptBatches = 128
+	// KeptBatches is how many batches a Watch remembers.
+	KeptBatches = 128
 	// endedBatches is how many of them when the run is over.
 	endedBatches = 32
 	// leastWindow is the shortest time over which rates and trends are taken.
@@ -365,7 +365,7 @@ func (w *Watch) Commit(b Batch) {
 	if b.NoData { // it stands for no rows: no rate, no duration
 		return
 	}
-	if len(w.batches) == keptBatches {
+	if len(w.batches) == KeptBatches {
 		w.batches = append(w.batches[:0], w.batches[1:]...)
 	}
 	w.deliver(&b)
