@@ -109,10 +109,11 @@ test/ui/node_modules/installed: test/ui/package-lock.json
 	npm ci --prefix test/ui --ignore-scripts --no-audit --no-fund
 	touch $@
 
-$(VENV)/installed: test/python/requirements.lock
+$(VENV)/installed: test/python/requirements.lock test/python/delta.lock
 	@echo "installing PySpark into $(VENV), which takes some minutes"
 	$(PYTHON) -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r test/python/delta.lock
 	touch $@
 
 .venv-%/installed: test/python/client-%.lock

@@ -393,15 +393,28 @@ func (s *Snapshot) ChangeColumn(c *plan.ColumnChange, table string, now time.Tim
 
 // SetProperties is ALTER TABLE SET TBLPROPERTIES.
 func (s *Snapshot) SetProperties(list []plan.Property, now time.Time) (Change, error) {
+	shown := slices.Clone(list)
+	for i, p := range list {
+		if low := strings.ToLower(p.Key); strings.HasPrefix(low, featurePrefix) {
+			shown[i].Key = low // so Delta writes it
+		}
+	}
+	return s.setProperties(list, shown, now)
+}
+
+// AddFeature is DeltaTable.addFeatureSupport, which differs from SetProperties in
+// what its commit tells.
+func (s *Snapshot) AddFeature(name string, now time.Time) (Change, error) {
+	list := []plan.Property{{Key: featurePrefix + name, Value: "supported"}}
+	return s.setProperties(list, list, now)
+}
+
+func (s *Snapshot) setProperties(list, told []plan.Property, now time.Time) (Change, error) {
 	given := map[string]string{}
 	shown := make([]string, len(list))
 	for i, p := range list {
 		given[p.Key] = p.Value
-		key := p.Key
-		if low := strings.ToLower(key); strings.HasPrefix(low, "delta.feature.") {
-			key = low // so Delta writes it
-		}
-		shown[i] = plan.JSONText(key) + ":" + plan.JSONText(p.Value)
+		shown[i] = plan.JSONText(told[i].Key) + ":" + plan.JSONText(p.Value)
 	}
 	checked, err := CheckProperties(given)
 	if err != nil {

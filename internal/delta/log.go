@@ -43,6 +43,20 @@ func (t Table) Exists() (bool, error) {
 	return slices.ContainsFunc(infos, func(i vfs.Info) bool { _, ok := logFileOf(i.Name); return ok }), nil
 }
 
+// Encloses reports whether the directory is a Delta table or lies in one, as a
+// folder of a partition does. A log is no part of its table.
+func (t Table) Encloses() (bool, error) {
+	if slices.Contains(strings.Split(t.Dir, "/"), logDir) {
+		return false, nil
+	}
+	for dir := path.Clean(t.Dir); ; dir = path.Dir(dir) {
+		there, err := Table{FS: t.FS, Dir: dir}.Exists()
+		if there || err != nil || dir == path.Dir(dir) {
+			return there, err
+		}
+	}
+}
+
 // logFile is what the name of a file in the log says.
 type logFile struct {
 	version    int64

@@ -16,6 +16,7 @@ type TableChange struct {
 	RenameTo      []string // of the table
 	Column        *ColumnChange
 	SetProperties []Property
+	AddFeature    *string // of DeltaTable.addFeatureSupport
 	Unset         []string
 	AddConstraint *Constraint
 	DropCheck     string  // the name of a constraint
@@ -78,7 +79,7 @@ type Truncate struct {
 type Optimize struct {
 	command
 	Table  []string
-	Where  Expr
+	Where  []Expr // which all must hold
 	ZOrder [][]string
 }
 

@@ -121,6 +121,7 @@ type NamedTable struct {
 	Name      []string
 	Options   Options
 	Streaming bool
+	Delta     bool // of a DeltaTable: nothing but a Delta table is meant
 	Origin    *Origin
 }
 
@@ -137,6 +138,7 @@ type Read struct {
 	Paths      []string
 	Streaming  bool
 	SourceName string // readStream.name(...)
+	Delta      bool   // of a DeltaTable: nothing but a Delta table is meant
 }
 
 // WithChildren returns the node, which has none.

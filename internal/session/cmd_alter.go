@@ -142,6 +142,8 @@ func (a *alteration) change(ctx context.Context, c *plan.TableChange) (*delta.Ch
 	case c.SetProperties != nil:
 		out, err = a.snapshot.SetProperties(c.SetProperties, now)
 		err = refusedValue(err)
+	case c.AddFeature != nil:
+		out, err = a.snapshot.AddFeature(*c.AddFeature, now)
 	case c.Unset != nil:
 		out, err = a.snapshot.UnsetProperties(c.Unset, now)
 	case c.Comment != nil:

@@ -45,13 +45,17 @@ func vacuum(ctx context.Context, s *Session, c *plan.Vacuum) (*Result, error) {
 	if c.Hours != nil {
 		d := time.Duration(*c.Hours * float64(time.Hour))
 		given = &d
-		if least := int64(kept / time.Hour); checked && d < kept {
+		if least := int64(kept / time.Hour); checked && d == 0 && kept > 0 {
 			return nil, deltaIllegal("DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT", "22003",
 				fmt.Sprintf("VACUUM keeps the files of the last %d hours, for those who still read older versions. "+
 					"If there are none set %s=false.", least, retentionCheckKey),
 				"configuredRetentionHours", strconv.FormatInt(least, 10))
 		}
-		kept = d
+		// As in Delta Lake 4.4 the table says how long files are kept; a statement can only
+		// say that none are.
+		if d == 0 {
+			kept = 0
+		}
 	}
 	litter, err := snapshot.Litter(ctx, sc.files.Now().Add(-kept))
 	if err != nil {
@@ -182,7 +186,7 @@ func clone(ctx context.Context, s *Session, c *plan.Clone) (*Result, error) {
 		return nil, err
 	}
 	if len(c.Options) > 0 {
-		version, _, err := sc.restoredVersion(snapshot, c.Options)
+		version, err := sc.clonedVersion(snapshot, c.Options)
 		if err != nil {
 			return nil, err
 		}
@@ -218,6 +222,23 @@ func clone(ctx context.Context, s *Session, c *plan.Clone) (*Result, error) {
 	}
 	files, bytes := snapshot.NumFiles()
 	return answer(cloneSchema(c), []plan.Value{bytes, int64(files), int64(0), int64(0), int64(0), int64(0)}), nil
+}
+
+// clonedVersion is the version that a clone asks for.
+func (sc *scope) clonedVersion(s *delta.Snapshot, o plan.Options) (int64, error) {
+	if text, ok := o.Get(plan.TimestampAsOf); ok {
+		return connector.DeltaVersionAt(sc.files, s.Table, text)
+	}
+	first, last, err := s.Versions()
+	if err != nil {
+		return 0, err
+	}
+	text, _ := o.Get(plan.VersionAsOf)
+	version, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || version < first || version > last {
+		return 0, delta.VersionNotFound(version, first, last)
+	}
+	return version, nil
 }
 
 // checkCloned refuses to clone where there is a table.

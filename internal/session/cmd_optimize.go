@@ -107,13 +107,21 @@ func (o *optimization) size(key string) (int64, error) {
 }
 
 // condition picks the partitions of a WHERE.
-func (o *optimization) condition(where plan.Expr) error {
+func (o *optimization) condition(where []plan.Expr) error {
 	o.where = predicate()
-	if where == nil {
+	if len(where) == 0 {
 		o.files = o.snapshot.Files()
 		return nil
 	}
-	cond, err := o.target.condition(where)
+	texts := make([]string, len(where))
+	all := where[0]
+	for i, e := range where {
+		texts[i] = plan.JSONText(plan.TreeText(e))
+		if i > 0 {
+			all = plan.Fn("and", all, e)
+		}
+	}
+	cond, err := o.target.condition(all)
 	if err != nil {
 		return err
 	}
@@ -124,7 +132,7 @@ func (o *optimization) condition(where plan.Expr) error {
 				"columnName", a.Name, "columnList", strings.Join(o.snapshot.Metadata.PartitionColumns, ", "))
 		}
 	}
-	o.where = delta.Text("predicate", "["+plan.JSONText(plan.TreeText(where))+"]")
+	o.where = delta.Text("predicate", "["+strings.Join(texts, ",")+"]")
 	_, err = o.prune(cond)
 	return err
 }

@@ -35,8 +35,10 @@ func handlers() []handler {
 		on(nothing, dropVolume),
 		on(explainSchema, explain),
 		on(nothing, insert),
+		on(isDeltaSchema, isDelta),
 		on(mergeSchema, mergeRows),
 		on(nothing, noOp),
+		on(nothing, onDelta),
 		on(optimizeSchema, optimize),
 		on(nothing, reset),
 		on(restoreSchema, restore),
@@ -84,7 +86,12 @@ func (e *Engine) handlerOf(c plan.Command) handler {
 }
 
 // schemaOf is the schema of a command's answer.
-func (e *Engine) schemaOf(c plan.Command) plan.Type { return e.handlerOf(c).schema(c) }
+func (e *Engine) schemaOf(c plan.Command) plan.Type {
+	if o, ok := c.(*plan.OnDelta); ok {
+		c = o.Then
+	}
+	return e.handlerOf(c).schema(c)
+}
 
 // Command executes a command; its rows are made when it returns.
 func (s *Session) Command(ctx context.Context, c plan.Command) (*Result, error) {

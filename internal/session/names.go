@@ -20,6 +20,11 @@ type names struct{ sc *scope }
 // are read in place (parquet.`/path`), in this order.
 func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error) {
 	s := n.sc.session
+	if t.Delta {
+		if err := n.sc.mustBeDelta(t.Name); err != nil {
+			return nil, err
+		}
+	}
 	if v := s.findView(t.Name); v != nil {
 		if t.Streaming && !v.streaming {
 			return nil, notAStream(t.Name)
@@ -171,6 +176,11 @@ func selfDescribing(format string) bool { return format == deltaFormat }
 
 // Relation finds the schema of what a reader names.
 func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, error) {
+	if r.Delta {
+		if err := n.sc.mustBeDelta([]string{deltaFormat, r.Paths[0]}); err != nil {
+			return nil, err
+		}
+	}
 	m := *r
 	if m.Format == "" {
 		m.Format = n.sc.conf.value(formatKey)

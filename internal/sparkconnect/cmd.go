@@ -18,6 +18,7 @@ func commandTable() map[protoreflect.Name]func(*execution, *pb.Command) error {
 	return map[protoreflect.Name]func(*execution, *pb.Command) error{
 		"checkpoint_command":                    commandArm((*c).GetCheckpointCommand, (*x).checkpoint),
 		"create_dataframe_view":                 decodedArm((*c).GetCreateDataframeView, (*d).createView),
+		"extension":                             decodedArm((*c).GetExtension, (*d).deltaCommand),
 		"get_resources_command":                 commandArm((*c).GetGetResourcesCommand, (*x).getResources),
 		"merge_into_table_command":              decodedArm((*c).GetMergeIntoTableCommand, (*d).mergeInto),
 		"ml_command":                            commandArm((*c).GetMlCommand, (*x).mlCommand),

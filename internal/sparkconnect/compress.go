@@ -53,5 +53,5 @@ func (s *Server) plan(p *pb.Plan) (*pb.Plan, error) {
 
 func badPlan(why string) error {
 	return plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.CANNOT_PARSE",
-		"The compressed plan cannot be read: "+why+".", "errorMsg", why)
+		"The plan cannot be read: "+why+".", "errorMsg", why)
 }

@@ -21,6 +21,7 @@ type tables struct {
 	relations   map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.Node, error)
 	expressions map[protoreflect.Name]func(*decoder, *pb.Expression) (plan.Expr, error)
 	catalog     map[protoreflect.Name]catalogDecoder
+	delta       deltaTables
 }
 
 // decoder turns the messages of one request into a plan.
@@ -31,6 +32,10 @@ type decoder struct {
 	// references are the relations of an enclosing WithRelations by plan id.
 	references map[int64]plan.Node
 	depth      int
+	// unknown hears of every message that was packed into another; may be nil.
+	unknown    func(proto.Message)
+	extensions int  // that enclose what is decoded
+	badText    bool // the extension at hand holds text that is none
 }
 
 // relationArm, expressionArm and commandArm make an entry of a table from the

@@ -14,8 +14,9 @@ import (
 
 func newDecoder() *decoder {
 	return &decoder{
-		tables: &tables{relations: relationTable(), expressions: expressionTable(), catalog: catalogTable()},
-		blob:   func(hash string) ([]byte, error) { return nil, operationNotFound(hash) },
+		tables: &tables{relations: relationTable(), expressions: expressionTable(), catalog: catalogTable(),
+			delta: newDeltaTables()},
+		blob: func(hash string) ([]byte, error) { return nil, operationNotFound(hash) },
 	}
 }
 

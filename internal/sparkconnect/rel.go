@@ -23,6 +23,7 @@ func relationTable() map[protoreflect.Name]func(*decoder, *pb.Relation) (plan.No
 		"deduplicate":                   relationArm((*r).GetDeduplicate, (*d).deduplicate),
 		"drop":                          relationArm((*r).GetDrop, (*d).drop),
 		"drop_na":                       relationArm((*r).GetDropNa, (*d).dropNA),
+		"extension":                     relationArm((*r).GetExtension, (*d).deltaRelation),
 		"fill_na":                       relationArm((*r).GetFillNa, (*d).fillNA),
 		"filter":                        relationArm((*r).GetFilter, (*d).filter),
 		"common_inline_user_defined_table_function": relationArm(inlineTableFunction, (*d).inlineUDTF),

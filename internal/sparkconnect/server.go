@@ -97,7 +97,8 @@ func New(engine *session.Engine, o Options) *Server {
 	o.fill(engine)
 	s := &Server{
 		engine: engine, options: o, sessions: newSessions(engine.NewSession),
-		tables:   &tables{relations: relationTable(), expressions: expressionTable(), catalog: catalogTable()},
+		tables: &tables{relations: relationTable(), expressions: expressionTable(), catalog: catalogTable(),
+			delta: newDeltaTables()},
 		commands: commandTable(),
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
@@ -217,7 +218,10 @@ func (s *Server) limits() limits {
 }
 
 func (s *Server) decoder(c *client) *decoder {
-	return &decoder{tables: s.tables, blob: func(hash string) ([]byte, error) { return c.blob(hash) }}
+	return &decoder{
+		tables: s.tables, blob: func(hash string) ([]byte, error) { return c.blob(hash) },
+		unknown: func(m proto.Message) { s.unknown.note(m, s.options.Log) },
+	}
 }
 
 // blob finds uploaded data of the session.

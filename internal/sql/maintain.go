@@ -47,7 +47,7 @@ func (p *parser) optimize() plan.Node {
 		return p.refuseRest(start, "OPTIMIZE FULL")
 	}
 	if p.accept("WHERE") {
-		o.Where = p.expr()
+		o.Where = []plan.Expr{p.expr()}
 	}
 	if p.atWord("ZORDER") {
 		p.skip(1)

@@ -38,7 +38,7 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 		Env:  []string{"PYSPARK_PYTHON=" + python, "PYTHONDONTWRITEBYTECODE=1"},
 	})
 	ran := 0
-	for _, cases := range []string{"dml", "features", "sink", "source", "sql", "table", "upsert"} {
+	for _, cases := range []string{"api", "dml", "features", "sink", "source", "sql", "table", "upsert"} {
 		cmd := exec.CommandContext(t.Context(), python, "../kafka/harness.py", "--cases", "cases_"+cases+".py",
 			"--check", "expected", "--remote", server.Remote())
 		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -65,6 +65,32 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 	}
 	if ran != len(held) {
 		t.Errorf("%d of the %d listed programs have a recording", ran, len(held))
+	}
+}
+
+func TestTheUpsertExampleKeepsTheNewestReadings(t *testing.T) {
+	python := testkit.Python(t)
+	folder := t.TempDir()
+	// The second start finds nothing new.
+	for run := range 2 {
+		cmd := exec.CommandContext(t.Context(), testkit.Binary(t), "run", "--dir", t.TempDir(), "--http", "127.0.0.1:0",
+			filepath.Join(testkit.ModuleRoot(t), "examples", "delta_upsert.py"))
+		cmd.Env = append(os.Environ(), "PYSPARK_PYTHON="+python, "DEMO_FOLDER="+folder, "TZ=UTC",
+			"PYTHONDONTWRITEBYTECODE=1")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		// File f has readings f to f+4 of four sensors in turn, at minute f and second digit n.
+		for _, row := range []string{"|s0    |2026-03-01 12:24:00|22.4 ", "|s1    |2026-03-01 12:25:00|22.5 ",
+			"|s2    |2026-03-01 12:26:00|22.6 ", "|s3    |2026-03-01 12:23:00|22.3 "} {
+			if !strings.Contains(string(out), row) {
+				t.Errorf("run %d: no row %q in\n%s", run, row, out)
+			}
+		}
+		if strings.Count(string(out), "MERGE") != 3 {
+			t.Errorf("run %d: not three merges in\n%s", run, out)
+		}
 	}
 }
 
