@@ -106,9 +106,9 @@ func (s *kafkaSink) Write(ctx context.Context, batch Batch) (int64, error) {
 	if !s.exact {
 		rows, _, err := s.rows.send(ctx, s.producer, batch.Rows)
 		if err == nil {
-			err = s.producer.Flush(ctx)
+			err = producerFailed(s.producer.Flush(ctx))
 		}
-		return rows, producerFailed(err)
+		return rows, err
 	}
 	if err := s.claim(ctx); err != nil {
 		return 0, err
@@ -118,7 +118,7 @@ func (s *kafkaSink) Write(ctx context.Context, batch Batch) (int64, error) {
 	}
 	rows, err := s.transact(ctx, batch)
 	if err != nil {
-		return 0, producerFailed(err)
+		return 0, err
 	}
 	s.last = batch.ID
 	return rows, nil
@@ -127,11 +127,11 @@ func (s *kafkaSink) Write(ctx context.Context, batch Batch) (int64, error) {
 // transact writes a batch and its id, both or neither.
 func (s *kafkaSink) transact(ctx context.Context, batch Batch) (int64, error) {
 	if err := s.producer.Begin(); err != nil {
-		return 0, err
+		return 0, producerFailed(err)
 	}
 	rows, topic, err := s.rows.send(ctx, s.producer, batch.Rows)
 	if err == nil {
-		err = s.producer.Commit(ctx, topic, batch.ID)
+		err = producerFailed(s.producer.Commit(ctx, topic, batch.ID))
 	}
 	if err == nil {
 		return rows, nil
@@ -177,7 +177,7 @@ func writeKafka(ctx context.Context, env *Env, spec WriteSpec, rows chunk.Rows) 
 	}
 	defer producer.Close()
 	if _, _, err := columns.send(ctx, producer, rows); err != nil {
-		return producerFailed(err)
+		return err
 	}
 	return producerFailed(producer.Flush(ctx))
 }
@@ -270,13 +270,13 @@ func (r *kafkaRows) send(ctx context.Context, p *kafka.Producer, rows chunk.Rows
 		}
 		messages, err := r.messages(c)
 		if err != nil {
-			return count, topic, err
+			return count, topic, producerFailed(err)
 		}
 		if len(messages) > 0 && topic == "" {
 			topic = messages[0].Topic
 		}
 		if err := p.Send(ctx, messages); err != nil {
-			return count, topic, err
+			return count, topic, producerFailed(err)
 		}
 		count += int64(c.Rows)
 	}

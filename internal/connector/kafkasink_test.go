@@ -121,6 +121,19 @@ func TestReportKF09(t *testing.T) {
 	}
 }
 
+// What happened to the rows on their way is told as it was, and not as Kafka's doing.
+func TestFailuresOfRowsAreNotKafkas(t *testing.T) {
+	k := newKafkaRig(t, kfake.SeedTopics(1, "t"))
+	cause := errors.New("the source broke")
+	for _, exactly := range []string{"false", "true"} {
+		s := k.sink(valueSchema, "topic", "t", "weir.kafka.transactional", exactly)
+		must(t, s.Begin())
+		if err := k.write(s, 0, chunk.Fail(cause)); err == nil || err.Error() != cause.Error() {
+			t.Errorf("transactional %s: %v", exactly, err)
+		}
+	}
+}
+
 func TestKafkaColumnsThatAreRefused(t *testing.T) {
 	k := newKafkaRig(t, kfake.SeedTopics(1, "t"))
 	value := plan.Col("value", plan.String)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,11 +22,12 @@ import (
 	"github.com/weir-dev/weir/internal/testkit"
 )
 
-// troubled is a query from the topic in to the topic out over brokers of this
-// process, which the test gives trouble.
+// troubled is a query from the topic in to the topic out over brokers that the test
+// gives trouble: those of this process, or real ones.
 type troubled struct {
 	t       *testing.T
-	brokers *kfake.Cluster
+	brokers *kfake.Cluster // nil: real ones
+	at      []string
 	client  *kgo.Client
 	program *exec.Cmd
 	orders  io.Writer
@@ -42,13 +44,22 @@ func newTroubled(t *testing.T) *troubled {
 		t.Fatal(err)
 	}
 	t.Cleanup(brokers.Close)
-	q := &troubled{t: t, brokers: brokers}
-	if q.client, err = kgo.NewClient(kgo.SeedBrokers(brokers.ListenAddrs()...)); err != nil {
+	q := &troubled{t: t, brokers: brokers, at: brokers.ListenAddrs()}
+	q.start()
+	return q
+}
+
+// start starts the query, and a client that feeds it.
+func (q *troubled) start() {
+	t := q.t
+	t.Helper()
+	var err error
+	if q.client, err = kgo.NewClient(kgo.SeedBrokers(q.at...)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(q.client.Close)
 	server := serve(t, testkit.ServerOptions{})
-	q.program = exec.Command(testkit.Python(t), "faults.py", brokers.ListenAddrs()[0], "in", "out",
+	q.program = exec.Command(testkit.Python(t), "faults.py", strings.Join(q.at, ","), "in", "out",
 		filepath.Join(t.TempDir(), "ck"))
 	q.program.Env = append(os.Environ(), "SPARK_REMOTE="+server.Remote(), "SPARK_CONNECT_MODE_ENABLED=1",
 		"PYTHONDONTWRITEBYTECODE=1")
@@ -71,7 +82,6 @@ func newTroubled(t *testing.T) *troubled {
 	})
 	q.says = bufio.NewScanner(out)
 	q.hears("ready")
-	return q
 }
 
 func (q *troubled) hears(word string) {
@@ -107,7 +117,7 @@ func (q *troubled) check() {
 	q.t.Helper()
 	q.order("drained")
 	q.order("stopped")
-	reader, err := kgo.NewClient(kgo.SeedBrokers(q.brokers.ListenAddrs()...), kgo.ConsumeTopics("out"))
+	reader, err := kgo.NewClient(kgo.SeedBrokers(q.at...), kgo.ConsumeTopics("out"))
 	if err != nil {
 		q.t.Fatal(err)
 	}

@@ -41,9 +41,19 @@ func newBroker(t testing.TB) *broker {
 	testkit.Need(t, noJava == nil && noJars == nil, "a Kafka broker (Java 17 on the PATH and make kafka)")
 	ports := freePorts(t)
 	b := &broker{t: t, address: ports[0], jars: jars + "/*"}
+	b.run(properties(ports))
+	b.answers()
+	return b
+}
+
+// run formats the broker's directory and starts it.
+func (b *broker) run(properties string) {
+	t := b.t
+	t.Helper()
 	dir := t.TempDir()
 	b.conf = filepath.Join(dir, "broker.properties")
-	if err := os.WriteFile(b.conf, []byte(properties(ports, filepath.Join(dir, "data"))), 0o600); err != nil {
+	properties += "log.dirs=" + filepath.Join(dir, "data") + "\n"
+	if err := os.WriteFile(b.conf, []byte(properties), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	format := b.java("kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", b.conf)
@@ -57,7 +67,6 @@ func newBroker(t testing.TB) *broker {
 			t.Logf("broker:\n%s", b.output.String())
 		}
 	})
-	return b
 }
 
 func freePorts(t testing.TB) [2]string {
@@ -76,7 +85,7 @@ func freePorts(t testing.TB) [2]string {
 
 // properties are those of one broker that is its own controller. Its intervals
 // are short, so that tests see compaction and retention.
-func properties(ports [2]string, data string) string {
+func properties(ports [2]string) string {
 	return fmt.Sprintf(`process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@%[2]s
@@ -84,7 +93,6 @@ listeners=PLAINTEXT://%[1]s,CONTROLLER://%[2]s
 advertised.listeners=PLAINTEXT://%[1]s
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
-log.dirs=%[3]s
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
@@ -100,7 +108,7 @@ file.delete.delay.ms=1000
 log.segment.delete.delay.ms=1000
 log.retention.ms=-1
 message.max.bytes=20000000
-`, ports[0], ports[1], data)
+`, ports[0], ports[1])
 }
 
 // java prepares a Java program of the broker's; starting fast matters more here
@@ -111,7 +119,6 @@ func (b *broker) java(args ...string) *exec.Cmd {
 	}, args...)...)
 }
 
-// start starts the broker and waits until it answers.
 func (b *broker) start() {
 	b.t.Helper()
 	b.cmd = b.java("kafka.Kafka", b.conf)
@@ -119,6 +126,11 @@ func (b *broker) start() {
 	if err := b.cmd.Start(); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// answers waits until the broker does.
+func (b *broker) answers() {
+	b.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(b.address))
 	if err != nil {
 		b.t.Fatal(err)

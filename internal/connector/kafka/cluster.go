@@ -297,8 +297,10 @@ func Passing(err error) bool {
 	if errors.As(err, &kafka) {
 		return kafka.Retriable
 	}
+	var unanswered *unansweredError
 	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.As(err, &unanswered) || errors.As(err, &network) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, context.DeadlineExceeded) || kgo.IsRetryableBrokerErr(err)
 }
 

@@ -377,6 +377,20 @@ func TestALeaderMovesWhileItIsReadFrom(t *testing.T) {
 	}
 }
 
+// A broker that is gone is not even in the client's list any more, while what was
+// learnt of leaders still names it.
+func TestALeaderGoesAwayWhileItIsReadFrom(t *testing.T) {
+	b := newBroker(t, kfake.NumBrokers(2), kfake.SeedTopics(1, "t"))
+	must(t, b.MoveTopicPartition("t", 0, 1))
+	c := b.open(Patience{Within: time.Minute})
+	f := b.reading(c, Limits{}, "t")
+	must(t, b.RemoveNode(1))
+	_, err := kmsg.NewPtrMetadataRequest().RequestWith(t.Context(), c.client)
+	must(t, err)
+	b.fill("t", 0, 10, 10)
+	check(t, f, Partition{"t", 0}, 0, 10)
+}
+
 // A stop does not wait for a broker that hangs.
 func TestClosingDoesNotWaitForBrokers(t *testing.T) {
 	b := newBroker(t, kfake.SeedTopics(1, "t"))

@@ -111,7 +111,7 @@ func (f *Fetcher) ask(leader int32, list []asked) error {
 	defer cancel()
 	got, err := f.cluster.client.Broker(int(leader)).Request(attempt, req)
 	if err != nil {
-		return err
+		return &unansweredError{leader, err}
 	}
 	resp := got.(*kmsg.FetchResponse)
 	if err := kerr.ErrorForCode(resp.ErrorCode); err != nil {
@@ -125,6 +125,19 @@ func (f *Fetcher) ask(leader int32, list []asked) error {
 	}
 	return nil
 }
+
+// unansweredError says that a request got no answer: the broker is gone, even from the
+// client's list of them, or cannot be reached. Another one may serve its partitions soon.
+type unansweredError struct {
+	broker int32
+	cause  error
+}
+
+// Error names the broker.
+func (e *unansweredError) Error() string { return fmt.Sprintf("broker %d: %v", e.broker, e.cause) }
+
+// Unwrap gives the cause.
+func (e *unansweredError) Unwrap() error { return e.cause }
 
 func hand(list []asked, t *kmsg.FetchResponseTopic, p *kmsg.FetchResponseTopicPartition) {
 	for i := range list {
