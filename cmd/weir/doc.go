@@ -3,6 +3,7 @@
 //	weir serve            answer Spark Connect clients until told to stop
 //	weir run app.py       run a program against a server of its own
 //	weir sql, inspect     statements; what is in checkpoints and tables
+//	weir checkpoint       a checkpoint taken back to an earlier batch
 //	weir version          print the version
 //
 // Each command is a file; main.go lists them. The command only wires: flags to

@@ -57,7 +57,7 @@ func rootCommand() *cobra.Command {
 			err, plan.Nearest(unknown.GetSpecifiedName(), flags), c.CommandPath())
 	})
 	root.AddCommand(serveCommand(), runCommand(), fleetCommand(), statusCommand(), topCommand(), stopCommand(),
-		demoCommand(), sqlCommand(), inspectCommand(), &cobra.Command{
+		demoCommand(), sqlCommand(), inspectCommand(), checkpointCommand(), &cobra.Command{
 			Use:   "version",
 			Short: "Print the version",
 			Args:  cobra.NoArgs,

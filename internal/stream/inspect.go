@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/plan"
 )
 
 // Checkpoint is what a checkpoint says of its query, and where that would go on.
@@ -71,6 +72,9 @@ func Inspect(place connector.Place) (*Checkpoint, error) {
 	}
 	c.Begun, c.Done, c.Kept, c.State = f.newest, f.commits, len(offsets.ids), f.state
 	c.judge(f)
+	if refused, ok := c.Problem.(*plan.Error); ok {
+		c.Problem = explained(place, refused)
+	}
 	return c, nil
 }
 

@@ -48,7 +48,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	from, refused := resume(facts, r.inputs.names())
 	if refused != nil {
-		return refused
+		return explained(r.config.Checkpoint, refused)
 	}
 	if from.warn != "" {
 		r.log.Warn("the commit log has a gap", "why", from.warn)
