@@ -369,10 +369,28 @@ func (s *Store) readDocument(file string, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("catalog document %s: %w", file, err)
 	}
+	if at := locationIn(into); at != nil && *at != "" && !path.IsAbs(*at) && !strings.Contains(*at, ":") {
+		*at = path.Join(s.dir, *at)
+	}
 	return nil
 }
 
+// writeDocument writes places below the data directory as seen from there: a copy
+// of the directory, or one that was moved, has its own tables and nobody else's (K6).
 func (s *Store) writeDocument(file string, doc any, replace bool) error {
+	switch d := doc.(type) {
+	case Table:
+		doc = &d
+	case Volume:
+		doc = &d
+	case Schema:
+		doc = &d
+	}
+	if at := locationIn(doc); at != nil {
+		if below, ok := strings.CutPrefix(*at, s.dir+"/"); ok {
+			*at = below
+		}
+	}
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
@@ -382,6 +400,19 @@ func (s *Store) writeDocument(file string, doc any, replace bool) error {
 		return vfs.WriteReplace(s.fs, file, data)
 	}
 	return vfs.WriteNew(s.fs, file, data)
+}
+
+// locationIn is where a document says that its object is, nil for those that do not.
+func locationIn(doc any) *string {
+	switch d := doc.(type) {
+	case *Table:
+		return &d.Location
+	case *Volume:
+		return &d.Location
+	case *Schema:
+		return &d.Location
+	}
+	return nil
 }
 
 func isMissing(err error) bool { return err != nil && errors.Is(err, fs.ErrNotExist) }

@@ -89,6 +89,36 @@ func TestEverythingIsThereAfterReopening(t *testing.T) {
 	}
 }
 
+// Otherwise a copy would write into the original, and a drop there would empty it.
+func TestAMovedDirectoryHasItsOwnTablesAndVolumes(t *testing.T) {
+	fsys := vfs.NewMemory()
+	s := open(t, fsys)
+	external := Table{ID: id("default", "others"), Format: "delta", SchemaJSON: plan.Struct().JSON(),
+		External: true, Location: "/elsewhere/others"}
+	for i, err := range []error{
+		table(s, fsys, id("default", "orders")), s.CreateTable(external),
+		s.CreateVolume(Volume{ID: id("default", "v")}), fsys.Rename("/data", "/moved"),
+	} {
+		if err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	s, err := Open(fsys, "/moved")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"orders": "/moved/warehouse/main/default/orders", "others": "/elsewhere/others",
+	} {
+		if tab, err := s.Table(id("default", name)); err != nil || tab.Location != want {
+			t.Errorf("%s is at %v (%v), want %s", name, tab, err, want)
+		}
+	}
+	if v, err := s.Volume(id("default", "v")); err != nil || v.Location != "/moved/volumes/main/default/v" {
+		t.Errorf("the volume is at %v (%v)", v, err)
+	}
+}
+
 func TestErrorsNameWhatIsMissingOrInTheWay(t *testing.T) {
 	fsys := vfs.NewMemory()
 	s := open(t, fsys)

@@ -17,6 +17,8 @@
 //	K4  Dropping an external table or volume never touches its files.
 //	K5  A rename writes the new document with the old one's name, removes the old one,
 //	    then that mark. The rows stay in their directory.
+//	K6  Places below the data directory are written as seen from there: a copy of the
+//	    directory is whole by itself and touches nothing of the original.
 //
 // Locks: Store.mu guards the maps; it is held while a document is written, so
 // changes are serialized. There are no clocks and no goroutines.

@@ -29,8 +29,13 @@ func (o *own) Accept() (net.Conn, error) {
 		if err == nil && uid == Self() || errors.As(err, &unsupported) {
 			return conn, nil
 		}
-		o.log.Warn("refused a connection that is not this user's", "from", conn.RemoteAddr().String(),
-			"uid", uid, "error", err)
+		if closedByPeer(conn) {
+			// Whoever it was has gone already, and was told nothing.
+			o.log.Debug("a connection ended before its owner was found", "from", conn.RemoteAddr().String())
+		} else {
+			o.log.Warn("refused a connection that is not this user's", "from", conn.RemoteAddr().String(),
+				"uid", uid, "error", err)
+		}
 		conn.Close()
 	}
 }

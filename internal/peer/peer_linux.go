@@ -4,8 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/netip"
 	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 func ownerOf(theirs, ours netip.AddrPort) (uint32, error) {
@@ -20,6 +24,26 @@ func ownerOf(theirs, ours netip.AddrPort) (uint32, error) {
 		}
 	}
 	return 0, &NotFoundError{theirs}
+}
+
+// closedByPeer tells whether the other end has closed a connection, so that its socket
+// has no owner any more.
+func closedByPeer(conn net.Conn) bool {
+	raw, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	control, err := raw.SyscallConn()
+	if err != nil {
+		return false
+	}
+	const established = 1 // of include/net/tcp_states.h
+	closed := false
+	err = control.Control(func(fd uintptr) {
+		info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		closed = err == nil && info.State != established
+	})
+	return err == nil && closed
 }
 
 func ownerIn(table string, theirs, ours netip.AddrPort) (uint32, bool, error) {

@@ -86,3 +86,32 @@ func TestNeighbourIsTold(t *testing.T) {
 		t.Errorf("got %d, %v, want %d", uid, err, neighbour)
 	}
 }
+
+// Programs that only look whether somebody listens are no intruders.
+func TestAConnectionThatHasEndedIsNoAlarm(t *testing.T) {
+	inner, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Close()
+	var log bytes.Buffer
+	listener := Own(inner, slog.New(slog.NewTextHandler(&log, nil)))
+	for _, leaves := range []bool{true, false} {
+		c, err := net.Dial("tcp4", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if leaves {
+			c.Close()
+		}
+	}
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if log.Len() > 0 {
+		t.Errorf("the log warns: %s", log.String())
+	}
+}
