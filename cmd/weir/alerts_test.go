@@ -227,7 +227,9 @@ func TestAFleetTellsOfForeignQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	queries, quiet := monitor.NewRegistry(), slog.New(slog.DiscardHandler)
-	fleet, err := eventlog.Follow(queries, vfs.NewLocal(), []string{logs}, quiet)
+	fleet, err := eventlog.Follow(eventlog.Options{
+		Registry: queries, Files: vfs.NewLocal(), Dirs: []string{logs}, Log: quiet,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

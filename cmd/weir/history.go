@@ -28,12 +28,16 @@ func (s *server) startHistory() error {
 	return nil
 }
 
-// historySettings is what the environment page says of the history.
 func (s *server) historySettings() []ui.Setting {
-	if s.history == nil {
+	return historySettings(s.history, s.engine.HistoryDir())
+}
+
+// historySettings is what the environment page says of a history, which may be off.
+func historySettings(h *history.Store, dir string) []ui.Setting {
+	if h == nil {
 		return []ui.Setting{{Name: "History", Value: "off", Note: "weir.history.maxBytes is 0"}}
 	}
-	u := s.history.Use()
+	u := h.Use()
 	committed := "not yet"
 	if !u.CommittedAt.IsZero() {
 		committed = u.CommittedAt.UTC().Format(time.RFC3339)
@@ -43,7 +47,7 @@ func (s *server) historySettings() []ui.Setting {
 		problem = "none"
 	}
 	return []ui.Setting{
-		{Name: "Tables", Value: "system.streaming", Note: s.engine.HistoryDir()},
+		{Name: "Tables", Value: "system.streaming", Note: dir},
 		{Name: "Bytes", Value: strconv.FormatInt(u.Bytes, 10), Note: "of data files"},
 		{Name: "Last commit", Value: committed}, {Name: "Rows dropped", Value: strconv.FormatInt(u.Dropped, 10)},
 		{Name: "Problem", Value: problem},

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/report"
-	"github.com/weir-dev/weir/internal/session"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -14,7 +14,9 @@ import (
 const metricsFileKey = "spark.metrics.conf"
 
 // startReporters starts the metric sinks that settings of the server name.
-func startReporters(e *session.Engine, confs map[string]string, log *slog.Logger) (*report.Reporters, error) {
+func startReporters(queries *monitor.Registry, application string, confs map[string]string,
+	log *slog.Logger) (
+	*report.Reporters, error) {
 	properties := ""
 	if file := confs[metricsFileKey]; file != "" {
 		data, err := os.ReadFile(file)
@@ -28,6 +30,6 @@ func startReporters(e *session.Engine, confs map[string]string, log *slog.Logger
 		return nil, fmt.Errorf("%s: %w", metricsFileKey, err)
 	}
 	return report.Start(&report.Env{
-		Registry: e.Monitor(), Application: e.ApplicationID(), Files: vfs.NewLocal(), Console: os.Stdout, Log: log,
+		Registry: queries, Application: application, Files: vfs.NewLocal(), Console: os.Stdout, Log: log,
 	}, settings)
 }

@@ -123,7 +123,8 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 
 // startWatching starts what tells others of queries: metric sinks and alerts.
 func (s *server) startWatching(a *access, confs map[string]string) (err error) {
-	if s.reporters, err = startReporters(s.engine, confs, s.log); err != nil {
+	s.reporters, err = startReporters(s.engine.Monitor(), s.engine.ApplicationID(), confs, s.log)
+	if err != nil {
 		return err
 	}
 	env := alertsIn(s.dir, s.engine.Monitor(), s.log)

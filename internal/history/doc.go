@@ -15,6 +15,8 @@
 //	Y4  Only this room writes the tables; sessions are refused by the file system that
 //	    they are given.
 //	Y5  Age is that of rows, by their day, never that of files.
+//	Y6  What an earlier process has told of a run is not there twice (floor.go): who
+//	    reads runs from elsewhere may tell the last minute again after a crash.
 //
 // Readers have the tables by snapshots of their own (read.go), at most readWithin long.
 //

@@ -29,6 +29,10 @@ type Options struct {
 	Keep     time.Duration // how long rows are kept
 	Bytes    int64         // how much the tables may have
 	Log      *slog.Logger
+	// Mark, when there is one, is called before what waits is taken, and what it returns
+	// once that is committed: whoever reads runs from elsewhere notes there how far it is.
+	// What was told twice, because that note was lost, is kept once.
+	Mark func() (noted func())
 }
 
 // A Table is what sessions need to read one.
@@ -57,7 +61,9 @@ type Store struct {
 	alertStates map[string]string
 	maintained  time.Time
 	committed   time.Time
-	spare       *made // of the last flush, without its rows: its memory is used again
+	spare       *made             // of the last flush, without its rows: its memory is used again
+	floors      map[string]*floor // of runs that earlier processes told of
+	floored     bool              // their batches were looked for
 
 	wake  chan struct{}
 	ready chan struct{} // closed when the tables are there, or cannot be made
@@ -104,7 +110,7 @@ func newStore(o Options) *Store {
 	s := &Store{
 		options: o, began: time.Now(), wake: make(chan struct{}, 1), ready: make(chan struct{}),
 		done: make(chan struct{}), minutes: map[minuteKey]*minute{}, seconds: map[string]*second{},
-		past: map[string]*Run{}, live: map[string]bool{},
+		past: map[string]*Run{}, live: map[string]bool{}, floors: map[string]*floor{},
 	}
 	for i, t := range tables() {
 		s.tables[i] = live{table: t, schema: t.schema()}
@@ -261,6 +267,9 @@ func (s *Store) take(now time.Time, everything bool) *made {
 	s.mu.Unlock()
 	m := s.rowsOf(s.takeBatches())
 	for i := range lives {
+		if s.floorOf(lives[i].run.RunID).told(&lives[i]) {
+			continue
+		}
 		m.addLife(&lives[i])
 		if q := s.options.Registry.Find(lives[i].run.RunID); q != nil && lives[i].run.EndedAt.IsZero() {
 			run := q.Snapshot()
@@ -271,7 +280,9 @@ func (s *Store) take(now time.Time, everything bool) *made {
 		m.addChange(&changes[i])
 	}
 	for _, one := range over {
-		m.addMinute(one)
+		if one.begin.After(s.floorOf(one.runID).minute) {
+			m.addMinute(one)
+		}
 	}
 	for i := range alerts {
 		m.addAlert(&alerts[i], now)
@@ -299,7 +310,7 @@ func (s *Store) rowsOf(list []*batch) *made {
 	}
 	for _, b := range list {
 		if b != nil {
-			m.addBatch(b)
+			m.addBatch(b, s.floorOf(b.runID))
 		}
 	}
 	return m
@@ -320,6 +331,10 @@ func (s *Store) relieve() {
 
 // flush writes what waits and commits it.
 func (s *Store) flush(now time.Time, everything bool) {
+	noted := func() {}
+	if s.options.Mark != nil {
+		noted = s.options.Mark()
+	}
 	all := s.write(s.take(now, everything))
 	for i := range s.tables {
 		t := &s.tables[i]
@@ -330,6 +345,7 @@ func (s *Store) flush(now time.Time, everything bool) {
 			t.snapshot = nil // somebody may have changed or removed the table: read it anew
 		}
 	}
+	noted() // also when something was dropped: that is counted, and is not to be had again
 	bytes := s.bytes()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -154,6 +154,9 @@ func (s *Store) recall() {
 	if err != nil {
 		s.failed(err)
 	}
+	for id, one := range found {
+		s.floors[id] = &floor{batch: beforeAll(), known: true, ended: one.Ended}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, one := range found {
@@ -181,7 +184,7 @@ func (s *Store) Stretch(ctx context.Context, runID string, from, to time.Time) (
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	out := health.Stretch{From: from, To: to}
-	within := span{runID, from, to}
+	within := span{runID: runID, from: from, to: to}
 	err := s.scan(ctx, progressTable, within, func(r *row) bool {
 		out.Batches = append(out.Batches, r.several())
 		if len(out.Batches) > 2*mostRead {
@@ -249,10 +252,12 @@ func (r *row) minute() health.Minute {
 	return m
 }
 
-// span says which rows are looked for: those of a run, "" for all, between two instants.
+// span says which rows are looked for: those of a run, "" for all, between two instants;
+// and which of their columns, nil for all.
 type span struct {
 	runID    string
 	from, to time.Time
+	columns  []string
 }
 
 // may tells by its statistics whether a file can hold such rows.
@@ -289,9 +294,11 @@ func (s *Store) scan(ctx context.Context, table int, w span, visit func(*row) bo
 	have := snapshot.Schema.Fields
 	names := make([]string, 0, len(have))
 	r := &row{at: map[string]int{}}
-	for i, f := range have {
-		names = append(names, f.Name)
-		r.at[f.Name] = i
+	for _, f := range have {
+		if w.columns == nil || slices.Contains(w.columns, f.Name) {
+			r.at[f.Name] = len(names)
+			names = append(names, f.Name)
+		}
 	}
 	files := snapshot.Files()
 	slices.SortFunc(files, func(a, b *delta.Add) int {

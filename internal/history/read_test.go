@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -167,5 +168,68 @@ func TestOldRunsAreForgotten(t *testing.T) {
 	r.forgetRuns(noon.Add(r.options.Keep + 10*time.Minute))
 	if got := len(r.Runs()); got != keptRuns+3-600 {
 		t.Errorf("%d runs are left", got)
+	}
+}
+
+// A process that was killed between the commits of its tables, and is told the same again
+// by whoever reads the log of a run: every row is there, and none twice.
+func TestWhatIsToldAgainIsKeptOnce(t *testing.T) {
+	dir, cut := t.TempDir(), false
+	files := vfs.NewFaulty(vfs.NewLocal(), func(c vfs.Call) vfs.Fault {
+		if cut && strings.Contains(c.Path, "/sources/_delta_log") && c.Op != vfs.OpOpen && c.Op != vfs.OpStat {
+			return vfs.Fault{Err: errors.New("killed")}
+		}
+		return vfs.Fault{}
+	})
+	tell := func(r *rig, from, to int64) {
+		q := r.begin("q", "run-1", noon)
+		for i := from; i < to; i++ {
+			batchAt(q, i, noon.Add(time.Duration(i)*time.Minute))
+		}
+	}
+	first := newRig(t, files, dir)
+	tell(first, 0, 3)
+	first.flush(noon, false)
+	batchAt(first.registry.Find("q"), 3, noon.Add(3*time.Minute))
+	cut = true
+	first.flush(noon, false) // progress has batch 3, sources has not
+
+	cut = false
+	next := newRig(t, files, dir)
+	next.recall()
+	tell(next, 2, 6)
+	next.flush(noon.Add(time.Hour), true)
+	for _, table := range []string{"progress", "sources", "state_operators", "operators"} {
+		got := next.read(table, "batch_id")
+		if slices.Sort(got); strings.Join(got, " ") != "0 1 2 3 4 5" {
+			t.Errorf("%s has batches %q", table, got)
+		}
+	}
+	next.want("runs", "run_id state", "run-1 running")
+	if got := next.read("queries", "run_id"); len(got) != 1 {
+		t.Errorf("%d rows of one run", len(got))
+	}
+	minutes := next.read("freshness_1m", "minute")
+	slices.Sort(minutes)
+	if len(slices.Compact(slices.Clone(minutes))) != len(minutes) {
+		t.Errorf("a minute is there twice: %q", minutes)
+	}
+}
+
+// Whoever reads runs from elsewhere is asked how far it is before what waits is taken,
+// and may note it once that is committed.
+func TestMarksAreNotedBehindTheCommit(t *testing.T) {
+	r := newRig(t, vfs.NewLocal(), t.TempDir())
+	q := r.begin("q", "run-1", noon)
+	batchAt(q, 0, noon)
+	var steps []string
+	r.options.Mark = func() func() {
+		steps = append(steps, "mark")
+		batchAt(q, 1, noon.Add(time.Second)) // told behind the mark, and taken along
+		return func() { steps = append(steps, "noted "+strings.Join(r.read("progress", "batch_id"), " ")) }
+	}
+	r.flush(noon, false)
+	if got := strings.Join(steps, ", "); got != "mark, noted 0 1" {
+		t.Error(got)
 	}
 }

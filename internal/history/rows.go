@@ -129,8 +129,23 @@ func (m *made) part(table int, b *batch) *rows {
 	return m[table].of(&b.ident, b.end).long(b.last).long(b.batches)
 }
 
-// addBatch adds the rows of a batch to four tables.
-func (m *made) addBatch(b *batch) {
+// addBatch adds the rows of a batch to four tables, those that do not have it.
+func (m *made) addBatch(b *batch, f *floor) {
+	if b.last > f.batch[progressTable] {
+		m.addProgress(b)
+	}
+	if b.last > f.batch[sourcesTable] {
+		m.addSources(b)
+	}
+	if b.last > f.batch[stateTable] {
+		m.addState(b)
+	}
+	if b.last > f.batch[operatorsTable] {
+		m.addOperators(b)
+	}
+}
+
+func (m *made) addProgress(b *batch) {
 	r := m.part(progressTable, b).long(b.first).instant(b.start).long(b.rows)
 	if b.out == monitor.UncountedRows {
 		r.null()
@@ -147,17 +162,26 @@ func (m *made) addBatch(b *batch) {
 		r.ms(seconds)
 	}
 	r.long(b.late).whole(b.stateBytes).instant(b.watermark).bool(b.capped).bool(b.noData)
+}
+
+func (m *made) addSources(b *batch) {
 	for i := range b.sources {
 		s := &b.sources[i]
 		m.part(sourcesTable, b).int(i).text(s.Description).text(s.StartOffset).text(s.EndOffset).
 			text(s.LatestOffset).long(s.NumInputRows)
 	}
+}
+
+func (m *made) addState(b *batch) {
 	for i := range b.state {
 		s := &b.state[i]
 		m.part(stateTable, b).int(i).text(s.Name).long(s.NumRowsTotal).long(s.NumRowsUpdated).
 			long(s.NumRowsRemoved).long(s.NumRowsDroppedByWatermark).long(s.MemoryUsedBytes).
 			long(s.AllUpdatesTimeMs).long(s.AllRemovalsTimeMs).long(s.CommitTimeMs)
 	}
+}
+
+func (m *made) addOperators(b *batch) {
 	for i := range b.operators {
 		o := &b.operators[i]
 		slowest := health.Unmeasured().Rows

@@ -226,3 +226,19 @@ func (c *Conf) IsModifiable(key string) bool {
 // frozen is the settings as they are now, for a query that must not see later
 // changes.
 func (c *Conf) frozen() *Conf { return c.clone() }
+
+// CheckConfs finds out whether a server may be started with settings.
+func CheckConfs(confs map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(confs)) {
+		var err error
+		if d := confRegistry().byKey[key]; d != nil {
+			err = d.accepts(confs[key])
+		} else {
+			err = checkUnknown(key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

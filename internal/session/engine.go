@@ -313,12 +313,25 @@ func (e *Engine) ApplicationID() string { return e.base.set["spark.app.id"] }
 // Number is a number, time or size among the settings of the server's start, in
 // the setting's own unit.
 func (e *Engine) Number(key string) int64 {
-	d := confRegistry().byKey[key]
-	number, ok, err := d.parse(newConf(e.base).value(key))
-	if err != nil || !ok {
-		panic("session: the setting " + key + " is no number")
+	number, err := NumberOf(e.base.set, key)
+	if err != nil {
+		panic("session: " + err.Error()) // they were checked
 	}
-	return int64(number)
+	return number
+}
+
+// NumberOf is Number among settings without an engine.
+func NumberOf(confs map[string]string, key string) (int64, error) {
+	d := confRegistry().byKey[key]
+	text := newConf(&baseConf{set: confs}).value(key)
+	if err := d.accepts(text); err != nil {
+		return 0, err
+	}
+	number, ok, err := d.parse(text)
+	if err == nil && !ok {
+		err = fmt.Errorf("the setting %s is no number: %s", key, text)
+	}
+	return int64(number), err
 }
 
 // Dir is the data directory, an absolute path.

@@ -12,11 +12,11 @@ import (
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
-// historyName is the directory of the tables of system.streaming.
-const historyName = "history"
+// HistoryName is the directory of the tables of system.streaming.
+const HistoryName = "history"
 
 // HistoryDir is where the tables of system.streaming are.
-func (e *Engine) HistoryDir() string { return path.Join(e.dir, historyName) }
+func (e *Engine) HistoryDir() string { return path.Join(e.dir, HistoryName) }
 
 // ShowHistory makes the tables of a history readable as system.streaming.
 func (e *Engine) ShowHistory(h *history.Store) error {

@@ -21,6 +21,7 @@
 //	GET /api/v1/stream                  server-sent events of the fleet and of queries
 //	GET /api/v1/resources, /environment, /alerts
 //	POST /api/v1/queries/{id}/stop      stops a query
+//	POST /api/v1/progress               takes the progress of Spark's queries
 //	POST /api/v1/alerts/silence         keeps alerts from being told, or ends that
 //	POST /api/v1/alerts/reload          reads the file of rules anew
 //	GET /api/v1/csrf                    the word that a POST shows

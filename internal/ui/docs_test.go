@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-dev/weir/internal/monitor/eventlog"
 	"github.com/weir-dev/weir/internal/monitor/health"
 	"github.com/weir-dev/weir/internal/testkit"
 )
@@ -53,7 +54,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	for _, body := range []any{
 		fleet{}, detail{}, queryList{}, batchList{}, logList{}, seriesJSON{}, build{}, resourcesJSON{},
 		environmentJSON{}, fleetEvent{}, queryEvent{}, apiError{},
-		runList{}, pastRun{}, comparison{},
+		runList{}, pastRun{}, comparison{}, eventlog.Push{}, eventlog.Pushed{},
 		alertsJSON{}, silencing{}, silencedJSON{}, reloadedJSON{}, csrfJSON{},
 	} {
 		addFields(reflect.TypeOf(body), fields)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weir-dev/weir/internal/monitor/eventlog"
 )
 
 // operation is a path of the API as its description has it.
@@ -91,6 +93,11 @@ var operations = []operation{
 		summary: "Stops a query", params: []param{queryID},
 		answer: stoppedJSON{},
 		errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusGatewayTimeout}},
+	{method: "POST", path: "/api/v1/progress", name: "pushProgress",
+		summary: "Takes events of an application's streaming queries, as a listener of Spark gets them",
+		body:    eventlog.Push{}, answer: eventlog.Pushed{},
+		errors: []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+			http.StatusServiceUnavailable}},
 	{method: "GET", path: "/api/v1/csrf", name: "csrf", summary: "The word that a POST shows",
 		answer: csrfJSON{}},
 	{method: "GET", path: "/api/v1/build", name: "build", summary: "Name and version of the server",
@@ -152,6 +159,8 @@ func (s *server) has(path string) bool {
 		return s.options.Alerts != nil
 	case path == "/api/v1/queries/{id}/stop":
 		return s.options.Stop != nil
+	case path == "/api/v1/progress":
+		return s.options.Push != nil
 	case path == "/api/v1/resources":
 		return s.options.Resources != nil
 	case path == "/api/v1/environment":

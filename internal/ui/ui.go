@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/alert"
+	"github.com/weir-dev/weir/internal/monitor/eventlog"
 )
 
 // Options say what the pages show and who may ask.
@@ -43,6 +44,8 @@ type Options struct {
 	// Stop ends the run of a run id; the error is ErrEnded when it has ended already.
 	// nil: queries cannot be stopped from here.
 	Stop func(ctx context.Context, runID string) error
+	// Push takes in what an application says of its queries; nil: none may.
+	Push func(body []byte) (eventlog.Pushed, error)
 	// Past are the runs beyond the registry; nil: there are none.
 	Past Past
 	// Application is what Spark calls the id of an application; the metrics under
@@ -84,6 +87,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	s.addSystem(mux)
 	s.addAlerts(mux)
 	s.addStop(mux)
+	s.addPush(mux)
 	s.addLogin(mux)
 	s.addSpark(mux)
 	return s.guard(s.answered(mux))

@@ -178,42 +178,55 @@ func snappyBlock(b *blocks) error {
 	return nil
 }
 
-// lines gives each line of a log that is worth reading, without its break. What is
-// given is valid until the next one. A line without a break is not whole yet.
-func lines(in io.Reader, visit func(line []byte)) error {
+// lines gives each line of a log that is worth reading, without its break, and how many
+// bytes it had with it; of others it gives nil and the bytes. What is given is valid
+// until the next one. A line without a break is not whole yet.
+func lines(in io.Reader, visit func(line []byte, n int64)) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	var long []byte
+	size := int64(0) // of the line in the making
 	for {
 		part, err := r.ReadSlice('\n')
+		size += int64(len(part))
 		switch {
-		case err == nil && len(long) == 0 && wanted(part):
-			visit(part[:len(part)-1])
-		case err == nil && len(long) > 0:
-			if len(long)+len(part) <= maxLine {
-				visit(append(long, part[:len(part)-1]...))
+		case err == nil:
+			whole := part
+			if len(long) > 0 {
+				whole = append(long, part...)
 			}
-			long = long[:0]
+			if size > maxLine+1 || !wanted(whole) {
+				whole = nil
+			} else {
+				whole = whole[:len(whole)-1]
+			}
+			visit(whole, size)
+			long, size = long[:0], 0
 		case errors.Is(err, bufio.ErrBufferFull):
 			if len(long) == 0 && !wanted(part) {
-				if err := pass(r); err != nil {
+				n, err := pass(r)
+				if err != nil {
 					return err
 				}
+				visit(nil, size+n)
+				size = 0
 				continue
 			}
 			if len(long) <= maxLine {
 				long = append(long, part...)
 			}
-		case err != nil:
+		default:
 			return err
 		}
 	}
 }
 
-// pass leaves out the rest of a line.
-func pass(r *bufio.Reader) error {
+// pass leaves out the rest of a line, and counts its bytes.
+func pass(r *bufio.Reader) (n int64, err error) {
 	for {
-		if _, err := r.ReadSlice('\n'); !errors.Is(err, bufio.ErrBufferFull) {
-			return err
+		part, err := r.ReadSlice('\n')
+		n += int64(len(part))
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return n, err
 		}
 	}
 }

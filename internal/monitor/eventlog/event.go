@@ -2,9 +2,12 @@ package eventlog
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,6 +84,7 @@ type spark struct {
 	*monitor.Query
 	first map[string]float64 // where each source was first seen, by its number
 	read  float64            // rows of the batches so far
+	batch int64              // the newest that was committed, -1 before the first
 }
 
 func newApplication(r *monitor.Registry, log *slog.Logger, id string) *application {
@@ -100,22 +104,28 @@ func (a *application) line(data []byte) {
 	case "SparkListenerApplicationStart":
 		a.name = e.AppName
 	case "SparkListenerApplicationEnd":
-		a.end()
+		a.endAll("its application ended")
 	case "QueryStartedEvent":
-		a.start(e.ID, e.RunID, e.Name, instantOf(e.Timestamp))
+		if a.runs[e.RunID] == nil { // it may be told again by a compacted log
+			a.start(e.ID, e.RunID, e.Name, instantOf(e.Timestamp))
+		}
 	case "QueryProgressEvent":
 		if e.Progress != nil {
 			a.progress(e.Progress)
 		}
 	case "QueryIdleEvent":
-		if q := a.runs[e.RunID]; q != nil {
-			at := instantOf(e.Timestamp)
-			a.saw(at)
-			q.Quiet(at)
-			q.Sample(at, nil)
-		}
+		a.idle(&e)
 	case "QueryTerminatedEvent":
 		a.terminate(&e)
+	}
+}
+
+func (a *application) idle(e *event) {
+	if q := a.runs[e.RunID]; q != nil {
+		at := instantOf(e.Timestamp)
+		a.saw(at)
+		q.Quiet(at)
+		q.Sample(at, nil)
 	}
 }
 
@@ -128,23 +138,54 @@ func (a *application) saw(at time.Time) {
 func (a *application) start(id, runID string, name *string, at time.Time) *spark {
 	a.saw(at)
 	run := monitor.Run{
-		ID: id, RunID: runID, StartedAt: at, Application: a.name, Engine: "Spark " + a.version,
+		ID: id, RunID: runID, StartedAt: at, Application: a.name,
+		Engine: strings.TrimSpace("Spark " + a.version), Health: health.Config{Afterwards: true},
 	}
 	if name != nil {
-		run.Name = *name
+		run.Name = cut(*name, mostName)
 	}
-	q := &spark{Query: a.registry.Start(run, monitor.NewBus()), first: map[string]float64{}}
+	q := &spark{Query: a.registry.Start(run, monitor.NewBus()), first: map[string]float64{}, batch: -1}
 	a.runs[runID] = q
 	return q
 }
 
-// end is that of the application: queries that it did not end are gone with it.
-func (a *application) end() {
+// endAll ends the queries that were not ended.
+func (a *application) endAll(why string) {
 	for _, q := range a.runs {
-		q.Because("its application ended")
+		q.Because(why)
 		q.Terminate(a.last, nil)
 	}
 	clear(a.runs)
+}
+
+// remembered is what another process needs to go on.
+func (a *application) remembered() stateful {
+	s := stateful{Name: a.name, Version: a.version, Last: a.last}
+	for _, q := range a.runs {
+		run := q.Snapshot()
+		s.Runs = append(s.Runs, rememberedRun{
+			ID: run.ID, RunID: run.RunID, Name: run.Name, StartedAt: run.StartedAt, First: maps.Clone(q.first),
+			Read: q.read, Batch: q.batch,
+		})
+	}
+	slices.SortFunc(s.Runs, func(a, b rememberedRun) int { return cmp.Compare(a.RunID, b.RunID) })
+	return s
+}
+
+// restore goes on where another process was.
+func (a *application) restore(s *stateful) {
+	if s.Name == "" && s.Version == "" && len(s.Runs) == 0 {
+		return
+	}
+	a.name, a.version = s.Name, s.Version
+	for _, r := range s.Runs {
+		q := a.start(r.ID, r.RunID, &r.Name, r.StartedAt)
+		q.read, q.batch = r.Read, r.Batch
+		if r.First != nil {
+			q.first = r.First
+		}
+	}
+	a.last = s.Last
 }
 
 func (a *application) terminate(e *event) {
@@ -177,13 +218,17 @@ func (a *application) progress(p *progress) {
 	if p.BatchDuration != nil {
 		took = float64(*p.BatchDuration)
 	}
-	end := start.Add(time.Duration(max(0, took) * float64(time.Millisecond)))
+	end := start.Add(time.Duration(min(max(0, took), longestBatch) * float64(time.Millisecond)))
 	a.saw(end)
-	if _, ran := p.DurationMs["addBatch"]; !ran { // nothing was there to do
+	if !p.ran() { // nothing was there to do
 		q.Quiet(end)
 		q.Sample(end, nil)
 		return
 	}
+	if p.BatchID <= q.batch { // told before
+		return
+	}
+	q.batch = p.BatchID
 	m := p.record()
 	q.Activate(descriptions(m), m.Sink.Description)
 	before, after := q.readings(p, start, end)
@@ -196,6 +241,15 @@ func (a *application) progress(p *progress) {
 	q.Committed(b)
 	q.Sample(end, after)
 }
+
+// ran tells whether there was a batch.
+func (p *progress) ran() bool {
+	_, ran := p.DurationMs["addBatch"]
+	return ran
+}
+
+// longestBatch is how long a batch is believed to have taken, in ms: a year.
+const longestBatch = 365 * 24 * 3.6e6
 
 func descriptions(m *monitor.Progress) []string {
 	var out []string
@@ -214,7 +268,7 @@ func (p *progress) record() *monitor.Progress {
 	}
 	for phase := range monitor.WalCommit + 1 {
 		if ms, ok := p.DurationMs[phase.String()]; ok {
-			m.Durations.Add(phase, time.Duration(ms*float64(time.Millisecond)))
+			m.Durations.Add(phase, time.Duration(min(max(0, ms), longestBatch)*float64(time.Millisecond)))
 		}
 	}
 	for _, s := range p.Sources {

@@ -43,7 +43,7 @@ func readAll(t *testing.T, dir string) *monitor.Registry {
 			continue
 		}
 		app := newApplication(r, slog.New(slog.DiscardHandler), info.Name)
-		l := logFiles{files, filepath.Join(dir, info.Name), info.IsDir()}
+		l := logFiles{files: files, path: filepath.Join(dir, info.Name), rolling: info.IsDir()}
 		if err := l.read(t.Context(), func() { t.Error("a finished log is waited for") }, app.line); err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestCutLogsAreReadUpToTheirEnd(t *testing.T) {
 		fsys := vfs.NewMemory()
 		put(t, fsys, "/logs/app.zstd", whole[:cut])
 		app := newApplication(monitor.NewRegistry(), slog.New(slog.DiscardHandler), "app")
-		l := logFiles{fsys, "/logs/app.zstd", false}
+		l := logFiles{files: fsys, path: "/logs/app.zstd"}
 		if err := l.read(t.Context(), func() {}, app.line); err != nil {
 			t.Errorf("cut at %d: %v", cut, err)
 		}
@@ -140,7 +140,8 @@ func TestDamagedLogsAreNamedAndHurtNobody(t *testing.T) {
 	} {
 		fsys := vfs.NewMemory()
 		put(t, fsys, "/logs/"+name, []byte(data))
-		err := logFiles{fsys, "/logs/" + name, false}.read(t.Context(), func() {}, func([]byte) {})
+		l := logFiles{files: fsys, path: "/logs/" + name}
+		err := l.read(t.Context(), func() {}, func([]byte) {})
 		if err == nil {
 			t.Errorf("%s was read", name)
 		}
@@ -222,7 +223,8 @@ func TestARunningLogIsFollowed(t *testing.T) {
 		fsys := vfs.NewMemory()
 		put(t, fsys, "/logs/app-1.inprogress", []byte(started("a")[:40]))
 		r := monitor.NewRegistry()
-		f, err := Follow(r, fsys, []string{"/logs"}, slog.New(slog.DiscardHandler))
+		f, err := Follow(Options{Registry: r, Files: fsys, Dirs: []string{"/logs"},
+			Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,7 +276,8 @@ func TestPartsOfARollingLogComeInOrder(t *testing.T) {
 	put(t, fsys, dir+"/events_2_app.zstd.compact", line(2))
 	r := monitor.NewRegistry()
 	app := newApplication(r, slog.New(slog.DiscardHandler), "app")
-	if err := (logFiles{fsys, dir, true}).read(t.Context(), func() {}, app.line); err != nil {
+	if err := (&logFiles{files: fsys, path: dir, rolling: true}).read(t.Context(), func() {},
+		app.line); err != nil {
 		t.Fatal(err)
 	}
 	got := ""
@@ -291,9 +294,15 @@ func TestLongLinesArePassedOver(t *testing.T) {
 	name := strings.Repeat("z", maxLine)
 	many := `{"Event":"` + listenerClass + `QueryStartedEvent","id":"` + name + `"}` + "\n"
 	var got []string
-	err := lines(strings.NewReader(long+started("a")+many+started("b")), func(line []byte) {
-		got = append(got, string(line))
+	all, bytes := long+started("a")+many+started("b"), int64(0)
+	err := lines(strings.NewReader(all), func(line []byte, n int64) {
+		if bytes += n; line != nil {
+			got = append(got, string(line))
+		}
 	})
+	if bytes != int64(len(all)) {
+		t.Errorf("%d bytes are counted of %d", bytes, len(all))
+	}
 	if len(got) != 2 || got[0]+"\n" != started("a") || got[1]+"\n" != started("b") {
 		t.Errorf("%d lines, %v", len(got), err)
 	}

@@ -134,6 +134,13 @@ func (w *Watch) explainFailure(a *Assessment) {
 		if again := againWords[w.config.Sink]; again != "" {
 			a.Why = append(a.Why, again)
 		}
+	case w.config.Afterwards && w.commitAt.IsZero():
+		a.Sentence = "Failed before its first batch was committed."
+		a.Todo = append(a.Todo, "Mend what the error names and start the program again.")
+		return
+	case w.config.Afterwards:
+		a.Sentence = "Failed after b" + last[1:] + "."
+		a.Todo = append(a.Todo, "Mend what the error names and start the program again with the same checkpoint.")
 	case w.commitAt.IsZero():
 		a.Sentence = "Failed before its first batch."
 		a.Todo = append(a.Todo, "Mend what the error names and start the program again.")

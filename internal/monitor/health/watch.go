@@ -31,6 +31,8 @@ type Config struct {
 	// failed; "" for the others, which show a batch in one piece.
 	Sink       string
 	StateLimit float64 // bytes that the query's memory may have; 0: not limited
+	// Afterwards says that batches are told when they are over: which one runs is not known.
+	Afterwards bool
 }
 
 // Amount is how much of a source is meant; unknown parts are NaN (H1).
