@@ -29,9 +29,12 @@ class PushToWeir(StreamingQueryListener):
             "id": spark.conf.get("spark.app.id"), "name": spark.conf.get("spark.app.name"), "version": spark.version,
         }
         self.events, self.dropped = queue.Queue(waiting), 0
+        self.running, self.changed = set(), threading.Condition()
         threading.Thread(target=self.run, daemon=True).start()
 
     def onQueryStarted(self, event):
+        with self.changed:
+            self.running.add(event.runId)
         self.put({"event": "started", "id": str(event.id), "runId": str(event.runId), "name": event.name,
                   "timestamp": event.timestamp})
 
@@ -44,6 +47,9 @@ class PushToWeir(StreamingQueryListener):
     def onQueryTerminated(self, event):
         self.put({"event": "terminated", "id": str(event.id), "runId": str(event.runId), "exception": event.exception,
                   "errorClassOnException": event.errorClassOnException})
+        with self.changed:
+            self.running.discard(event.runId)
+            self.changed.notify_all()
 
     def put(self, event):
         while True:
@@ -97,8 +103,10 @@ class PushToWeir(StreamingQueryListener):
         if done["refused"]:
             print("weir refused", done["refused"], "events:", done["problem"], flush=True)
 
-    def flush(self):
-        """Waits until everything was sent, or given up."""
+    def flush(self, seconds=30):
+        """Waits until Spark has told the end of every query, and everything was sent or given up."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.running, seconds)
         self.events.join()
 
 
@@ -118,8 +126,8 @@ def main():
     query.stop()
     done = [p.batchId for p in query.recentProgress if "addBatch" in p.durationMs]
     rows = sum(p.numInputRows for p in query.recentProgress)
-    spark.streams.removeListener(listener)
     listener.flush()
+    spark.streams.removeListener(listener)
     print("numbers:", len(done), "batches,", rows, "rows;", listener.dropped, "events dropped", flush=True)
     spark.stop()
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -215,6 +216,15 @@ func (c *Conf) All(prefix string) []Pair {
 	}
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Key, b.Key) })
 	return pairs
+}
+
+// told are a sink and what was set as what a run is told by.
+func (c *Conf) told(format, path string) []monitor.Setting {
+	out := []monitor.Setting{{Name: "sink.format", Value: format}, {Name: "sink.path", Value: path}}
+	for _, p := range c.All("") {
+		out = append(out, monitor.Setting{Name: p.Key, Value: p.Value})
+	}
+	return out
 }
 
 // IsModifiable reports whether a session may change a key that Spark knows.

@@ -126,7 +126,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 			return explainRunning(n, extended, physicalStream{mode, sc.partitions(), sc.eval})
 		},
 	}
-	config.Settings = b.settings(config)
+	config.Settings = config.StartedWith(b.spec.Options, sc.conf.told(b.format.Name, b.spec.Path))
 	return config, nil
 }
 

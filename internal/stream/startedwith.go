@@ -1,4 +1,4 @@
-package session
+package stream
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
-	"github.com/weir-dev/weir/internal/stream"
 )
 
 const (
@@ -22,23 +21,26 @@ var triggerNames = map[plan.TriggerKind]string{
 	plan.AvailableNow: "available now", plan.Once: "once", plan.RealTime: "real time",
 }
 
-// settings are what tells this run from others of the query: how and where it runs, the
-// options of its sources and sink, and what the session has set.
-func (b *streamStart) settings(c *stream.Config) []monitor.Setting {
+// StartedWith are the settings that tell a run from others of the query: how and where it
+// runs, the options of its sources, and those of sink and session, which the caller knows.
+func (c *Config) StartedWith(sink plan.Options, more []monitor.Setting) []monitor.Setting {
 	trigger := triggerNames[c.Trigger.Kind]
 	if c.Trigger.Kind == plan.ProcessingTime {
 		trigger = c.Trigger.Every.String()
 	}
 	out := []monitor.Setting{
 		{Name: "trigger", Value: trigger}, {Name: "outputMode", Value: c.Mode.String()},
-		{Name: "checkpoint", Value: c.Checkpoint.Dir}, {Name: "sink.format", Value: b.format.Name},
-		{Name: "sink.path", Value: b.spec.Path},
+		{Name: "checkpoint", Value: c.Checkpoint.Dir},
 	}
-	out = append(out, optionsOf("sink.", b.spec.Options)...)
-	out = append(out, sourceSettings(c.Plan)...)
-	for _, p := range b.scope.conf.All("") {
-		out = append(out, monitor.Setting{Name: p.Key, Value: p.Value})
+	out = append(out, optionsOf("sink.", sink)...)
+	seen := map[int]bool{}
+	for _, s := range streamingScans(c.Plan) {
+		if !seen[s.Source] {
+			seen[s.Source] = true
+			out = append(out, optionsOf(fmt.Sprintf("source%d.", len(seen)-1), s.Relation.Options)...)
+		}
 	}
+	out = append(out, more...)
 	out = out[:min(len(out), mostTold)]
 	for i := range out {
 		out[i] = out[i].Redacted()
@@ -46,20 +48,6 @@ func (b *streamStart) settings(c *stream.Config) []monitor.Setting {
 			out[i].Value = v[:mostToldText] + "…"
 		}
 	}
-	return out
-}
-
-// sourceSettings are the options of the sources, by their numbers in the plan.
-func sourceSettings(n plan.Node) []monitor.Setting {
-	var out []monitor.Setting
-	seen := map[int]bool{}
-	plan.WalkNodes(n, func(node plan.Node) bool {
-		if s, ok := node.(*plan.Scan); ok && s.Streaming && !seen[s.Source] {
-			seen[s.Source] = true
-			out = append(out, optionsOf(fmt.Sprintf("source%d.", len(seen)-1), s.Relation.Options)...)
-		}
-		return true
-	})
 	return out
 }
 
