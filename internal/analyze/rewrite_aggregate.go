@@ -51,8 +51,14 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 	m := plan.NewAggregate(in, keys, result)
 	m.FromSQL, m.Origin = true, n.Origin
 	above = carryNames(n.Exprs, above)
+	streaming := plan.Streaming(in)
 	for i, e := range above {
 		above[i] = asYielded(e, m.Output())
+		if alias, ok := above[i].(*plan.Alias); ok && streaming {
+			kept := *alias
+			kept.Kept = true
+			above[i] = &kept
+		}
 	}
 	return plan.NewProject(m, above...)
 }

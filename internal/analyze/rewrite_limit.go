@@ -24,9 +24,19 @@ func offerLimits(_ *Analyzer, n plan.Node) (plan.Node, error) {
 	})
 }
 
-// limited follows the nodes that yield a row for a row.
+// limited follows the nodes that yield a row for a row, or at least one.
 func limited(n plan.Node, rows int64) plan.Node {
 	switch m := n.(type) {
+	case *plan.SetOp:
+		if m.Kind == plan.Union && m.All {
+			inputs := make([]plan.Node, len(m.Inputs))
+			for i, in := range m.Inputs {
+				inputs[i] = limited(in, rows)
+			}
+			return m.WithChildren(inputs)
+		}
+	case *plan.Join:
+		return limitedJoin(m, rows)
 	case *plan.Project, *plan.Watermark, *plan.SubqueryAlias:
 		return n.WithChildren([]plan.Node{limited(n.Children()[0], rows)})
 	case *plan.Limit:
@@ -41,4 +51,21 @@ func limited(n plan.Node, rows int64) plan.Node {
 		}
 	}
 	return n
+}
+
+// limitedJoin wants so many rows of the side that a join with a table keeps whole.
+func limitedJoin(n *plan.Join, rows int64) plan.Node {
+	if plan.Streaming(n.Left) && plan.Streaming(n.Right) {
+		return n
+	}
+	left, right := n.Left, n.Right
+	switch {
+	case n.Kind == plan.LeftJoin:
+		left = limited(left, rows)
+	case n.Kind == plan.RightJoin:
+		right = limited(right, rows)
+	case n.Cond == nil && (n.Kind == plan.InnerJoin || n.Kind == plan.CrossJoin):
+		left, right = limited(left, rows), limited(right, rows)
+	}
+	return n.WithChildren([]plan.Node{left, right})
 }

@@ -127,14 +127,9 @@ func (s *sinking) filter(n *plan.Filter, asked []plan.Expr) plan.Node {
 // throughProject is conditions in terms of a projection's input. Those about what
 // Python computes stay.
 func throughProject(n *plan.Project, asked []plan.Expr) (down, stay []plan.Expr) {
-	defs := map[plan.ExprID]plan.Expr{}
-	for _, e := range n.Exprs {
-		if !movable(e) {
-			return nil, asked
-		}
-		if a, ok := e.(*plan.Alias); ok {
-			defs[a.ID] = a
-		}
+	defs, ok := definitions(n.Exprs)
+	if !ok {
+		return nil, asked
 	}
 	for _, e := range asked {
 		moved := unnamed(substituted(e, defs))
@@ -185,14 +180,9 @@ func throughAggregate(n *plan.Aggregate, asked []plan.Expr) (down, stay []plan.E
 	if n.Kind != plan.GroupBy || len(n.Group) == 0 {
 		return nil, asked
 	}
-	defs := map[plan.ExprID]plan.Expr{}
-	for _, e := range n.Exprs {
-		if !movable(e) {
-			return nil, asked
-		}
-		if a, ok := e.(*plan.Alias); ok {
-			defs[a.ID] = a
-		}
+	defs, ok := definitions(n.Exprs)
+	if !ok {
+		return nil, asked
 	}
 	in := n.Input.Output()
 	for _, e := range asked {
@@ -275,6 +265,9 @@ func (s *sinking) join(n *plan.Join, asked []plan.Expr) plan.Node {
 	if len(rest) > 0 && s.err == nil {
 		m.Cond, s.err = s.r.conjunction(rest)
 	}
+	if m.Kind == plan.SemiJoin || m.Kind == plan.AntiJoin {
+		return s.filtered(s.sinkSemi(&m), stay)
+	}
 	return s.filtered(&m, stay)
 }
 
@@ -289,7 +282,7 @@ func split2(list []plan.Expr, j *plan.Join, to sides) (left, right, rest []plan.
 
 // following is what a side of a join is asked because rows of the other have to
 // match it: values in what must not be NULL, and of keys what is known of those
-// that they equal. Only a watermark or a reader below could tell.
+// that they equal. Only a watermark, a state or a reader below could tell.
 func (s *sinking) following(side, other plan.Node, known []plan.Expr) []plan.Expr {
 	if !plan.Streaming(side) {
 		return nil
@@ -302,7 +295,7 @@ func (s *sinking) following(side, other plan.Node, known []plan.Expr) []plan.Exp
 			out = append(out, moved)
 		}
 	}
-	if !watermarked(side) {
+	if !watermarked(side) && !keeping(side) {
 		return out
 	}
 	for _, a := range columns {
@@ -347,6 +340,11 @@ func (s *sinking) overKeys(e plan.Expr, columns []*plan.Attribute, known []plan.
 // watermarked tells whether a stream has a watermark.
 func watermarked(n plan.Node) bool {
 	return !plan.WalkNodes(n, func(m plan.Node) bool { _, ok := m.(*plan.Watermark); return !ok })
+}
+
+// keeping tells whether a stream has groups in a state.
+func keeping(n plan.Node) bool {
+	return !plan.WalkNodes(n, func(m plan.Node) bool { _, ok := m.(*plan.Aggregate); return !ok })
 }
 
 // facts are conditions that every row of a relation meets. Rows that travelled with

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/eval"
@@ -41,9 +42,10 @@ func isEventTime(e plan.Expr) bool {
 
 // dueByCondition looks for comparisons that bound a time of this side from below
 // by the event time of the other: once the watermark is past it, no row of the
-// other side can meet the condition.
+// other side can meet the condition. Like Spark's, a side without a watermark of its
+// own holds its rows for ever all the same.
 func (p *planner) dueByCondition(cond plan.Expr, mine, other []*plan.Attribute) *dueRule {
-	if cond == nil {
+	if cond == nil || !slices.ContainsFunc(mine, func(a *plan.Attribute) bool { return a.EventTime != nil }) {
 		return nil
 	}
 	var found *dueRule

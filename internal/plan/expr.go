@@ -230,6 +230,9 @@ type Alias struct {
 	// EventTime is the watermark delay in ms of a column that is event time
 	// though its expression is not a plain column: a time window.
 	EventTime *int64
+	// Kept marks a result of an operator that keeps state, which may be NULL, with its
+	// parts, whatever it is computed from.
+	Kept bool
 }
 
 // As names an expression.
@@ -246,10 +249,15 @@ func (e *Alias) WithChildren(c []Expr) Expr {
 }
 
 // Type is that of the named expression.
-func (e *Alias) Type() Type { return e.Child.Type() }
+func (e *Alias) Type() Type {
+	if e.Kept {
+		return e.Child.Type().AsNullable()
+	}
+	return e.Child.Type()
+}
 
 // Nullable is that of the named expression.
-func (e *Alias) Nullable() bool { return e.Child.Nullable() }
+func (e *Alias) Nullable() bool { return e.Kept || e.Child.Nullable() }
 
 // CastMode says what a value that does not fit becomes.
 type CastMode uint8

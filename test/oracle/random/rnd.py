@@ -1,6 +1,6 @@
 """Programs made from numbers: sources with late rows and NULLs, a chain of stateful
 operators, an output mode, restarts. rnd_N is program N; FIRST and COUNT in the
-environment say which there are (default: 0 and 60).
+environment say which there are (default: 0 and 60, and those kept).
 
 Illegal ones are wanted, too: which error comes is part of what is compared. What
 comes out does not depend on the order of rows, and doubles are multiples of 0.25, so sums
@@ -167,6 +167,9 @@ def scenario(number):
     return play
 
 
+# Found by the nightly run to differ, once.
+KEPT = [7110, 7155, 7156, 7161, 7170, 7175, 7187]
 FIRST = int(os.environ.get("FIRST", "0"))
-for n in range(FIRST, FIRST + int(os.environ.get("COUNT", "60"))):
+COUNT = int(os.environ.get("COUNT", "60"))
+for n in [*range(FIRST, FIRST + COUNT), *(n for n in KEPT if "FIRST" not in os.environ)]:
     globals()["rnd_%03d" % n] = scenario(n)
