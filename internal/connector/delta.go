@@ -87,7 +87,11 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 		return nil, plan.AnalysisError("PATH_NOT_FOUND", fmt.Sprintf("There is nothing at %s.", paths[0]),
 			"path", paths[0])
 	}
-	s, err := loadDelta(ctx, env, t, r.Options)
+	load := loadDelta
+	if r.Streaming {
+		load = loadDeltaHead
+	}
+	s, err := load(ctx, env, t, r.Options)
 	if delta.IsNotTable(err) && r.Streaming {
 		return nil, deltaError("DELTA_SCHEMA_NOT_SET", "KD008",
 			fmt.Sprintf("There is no Delta table at %s yet, whose columns a stream could have.", paths[0]))

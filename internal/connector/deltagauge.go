@@ -17,6 +17,8 @@ const gaugedCommits = 1000
 // deltaGauge sums up the commits that the query has not read.
 type deltaGauge struct {
 	table delta.Table
+	now   func() time.Time
+	kept  deltaRetention
 
 	begun   bool
 	commits []commitSize // from version first on
@@ -28,6 +30,8 @@ type deltaGauge struct {
 type commitSize struct {
 	files, bytes, rows float64
 	at                 time.Time
+	paths              []uint64  // of its files
+	gone               time.Time // when the table gave up the first of them; zero if it has all
 }
 
 func (c *commitSize) plus(other commitSize) {
@@ -37,28 +41,42 @@ func (c *commitSize) plus(other commitSize) {
 }
 
 // Gauge reads the log by itself.
-func (d *deltaSource) Gauge() Gauge { return &deltaGauge{table: d.table} }
+func (d *deltaSource) Gauge() Gauge {
+	g := &deltaGauge{table: d.table, now: d.env.Now}
+	g.kept.keeps(&d.reader.Metadata)
+	return g
+}
 
 func (g *deltaGauge) Backlog(_ context.Context, committed Offset) (Backlog, error) {
 	b := unmeasured()
 	var at deltaOffset
-	if committed == "" || json.Unmarshal([]byte(committed), &at) != nil || at.Starting {
-		return b, nil // of what the table began with, the batches tell
+	if committed == "" || json.Unmarshal([]byte(committed), &at) != nil {
+		return b, nil
 	}
-	if !g.begun || at.Version < g.first {
+	from := at.Version
+	if at.Starting {
+		from++
+	}
+	if !g.begun || from < g.first {
 		b.Restarted = g.begun
-		*g = deltaGauge{table: g.table, begun: true, first: at.Version}
+		kept := deltaRetention{files: g.kept.files, log: g.kept.log, unread: map[uint64]int64{}}
+		*g = deltaGauge{table: g.table, now: g.now, kept: kept, begun: true, first: from}
 	}
 	if err := g.look(); err != nil {
 		return b, err
 	}
-	for g.first < at.Version && len(g.commits) > 0 {
+	for g.first < from && len(g.commits) > 0 {
 		g.read.plus(g.commits[0])
+		g.kept.read(g.commits[0].paths)
 		g.commits = g.commits[1:]
 		g.first++
 	}
 	if len(g.commits) == 0 {
-		g.first = max(g.first, at.Version)
+		g.first = max(g.first, from)
+	}
+	b.UntilLoss = g.untilLoss(at.Starting)
+	if at.Starting {
+		return b, nil // of what the table began with, the batches tell
 	}
 	var waits commitSize
 	for i, c := range g.commits {
@@ -74,6 +92,22 @@ func (g *deltaGauge) Backlog(_ context.Context, committed Offset) (Backlog, erro
 	b.Rows, b.Bytes, b.Files = waits.rows, waits.bytes, waits.files
 	b.ReadRows, b.ReadBytes, b.ReadFiles = g.read.rows, g.read.bytes, g.read.files
 	return b, nil
+}
+
+// untilLoss is in how many seconds something unread may be deleted. While the query reads
+// what the table had when it began, any file of that may be unread.
+func (g *deltaGauge) untilLoss(starting bool) float64 {
+	now, until := g.now(), unmeasured().UntilLoss
+	if starting {
+		until = left(g.kept.beginning, g.kept.files, now)
+	}
+	for i, c := range g.commits {
+		until = sooner(until, left(c.gone, g.kept.files, now))
+		if i == 0 && c.files > 0 {
+			until = sooner(until, left(c.at, g.kept.log, now))
+		}
+	}
+	return until
 }
 
 // look reads the commits that came since it looked last.
@@ -94,6 +128,14 @@ func (g *deltaGauge) look() error {
 		if c.at, err = g.table.CommittedAt(version); err != nil {
 			return err
 		}
+		c.paths = g.kept.note(version, changes, func(of int64) {
+			switch {
+			case of < 0 && g.kept.beginning.IsZero():
+				g.kept.beginning = c.at
+			case of >= g.first && g.commits[of-g.first].gone.IsZero():
+				g.commits[of-g.first].gone = c.at
+			}
+		})
 		g.commits = append(g.commits, c)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package connector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,7 +29,7 @@ type deltaSource struct {
 	table   delta.Table
 	text    string // the path as Spark writes it
 	options deltaReadOptions
-	reader  *delta.Snapshot // the newest version that is known: reads files of any
+	reader  *delta.Snapshot // the newest version that is known, without its files: reads files of any
 	schema  plan.Type       // of the query, all columns
 	columns []string
 
@@ -36,12 +37,19 @@ type deltaSource struct {
 	begun   bool            // begin was found out
 	resumed bool            // the columns before a place that was kept were looked at
 	pinned  bool            // the reader stays at the version that AvailableNow ends with
-	initial *delta.Snapshot // the version that begin is of, nil when it is none
+	initial *deltaBeginning // of the version that begin is of; nil when there is none, or it is read
 
 	commits map[int64]*deltaCommit // that were read and are ahead
 	fed     bool                   // a version was seen whose changes are kept
 	dates
 	limited bool // the last batch left files for later ones
+}
+
+// deltaBeginning is what a table had when the query began.
+type deltaBeginning struct {
+	version  int64
+	metadata *delta.Metadata
+	commit   deltaCommit
 }
 
 // deltaCommit is a commit with what is read of it.
@@ -216,7 +224,7 @@ func openDeltaSource(ctx context.Context, env *Env, s *plan.Scan, _ Place) (Sour
 	for _, a := range s.Attrs {
 		d.columns = append(d.columns, a.Name)
 	}
-	d.reader, err = table.Load(ctx)
+	d.reader, err = table.LoadHead(ctx)
 	return d, err
 }
 
@@ -297,10 +305,11 @@ func (d *deltaSource) start(ctx context.Context) (deltaOffset, bool, error) {
 				return at, false, err
 			}
 		}
-		if len(d.reader.Files()) == 0 {
-			return at, false, nil
-		}
 		at.Version, at.Starting = d.reader.Version, true
+		c, err := d.beginning(ctx, at.Version)
+		if err != nil || len(c.pieces) == 0 {
+			return at, false, err
+		}
 	}
 	d.begin, d.begun = at, true
 	return at, true, nil
@@ -323,11 +332,9 @@ func (d *deltaSource) startingVersion() (int64, error) {
 func (d *deltaSource) commitOf(ctx context.Context, version int64, starting bool,
 ) (*deltaCommit, bool, error) {
 	if starting {
-		files, err := d.beginning(ctx, version)
-		c := &deltaCommit{pieces: addPieces(files)}
+		c, err := d.beginning(ctx, version)
 		if err == nil && d.options.feed {
-			c.pieces = insertPieces(files, version)
-			err = d.checkFeed(ctx, version, &d.initial.Metadata)
+			err = d.checkFeed(ctx, version, d.initial.metadata)
 		}
 		return c, true, err
 	}
@@ -357,19 +364,28 @@ func (d *deltaSource) readCommit(ctx context.Context, version int64) (*deltaComm
 	return &deltaCommit{pieces: addPieces(files)}, err
 }
 
-// beginning is all files of a version, the oldest first.
-func (d *deltaSource) beginning(ctx context.Context, version int64) ([]*delta.Add, error) {
-	if d.initial == nil || d.initial.Version != version {
-		var err error
-		if d.initial, err = d.table.LoadVersion(ctx, version); err != nil {
-			return nil, err
-		}
+// beginning is all files of a version, the oldest first. It is kept until the query has
+// read it.
+func (d *deltaSource) beginning(ctx context.Context, version int64) (*deltaCommit, error) {
+	if d.initial != nil && d.initial.version == version {
+		return &d.initial.commit, nil
 	}
-	files := d.initial.Files()
+	s, err := d.table.LoadBare(ctx, version)
+	if err != nil {
+		return nil, err
+	}
+	files := s.Files()
 	slices.SortStableFunc(files, func(a, b *delta.Add) int {
-		return int(max(-1, min(1, a.ModificationTime-b.ModificationTime)))
+		return cmp.Compare(a.ModificationTime, b.ModificationTime)
 	})
-	return files, nil
+	metadata := s.Metadata // the snapshot itself can go
+	d.initial = &deltaBeginning{version: version, metadata: &metadata}
+	if d.options.feed {
+		d.initial.commit.pieces = insertPieces(files, version)
+	} else {
+		d.initial.commit.pieces = addPieces(files)
+	}
+	return &d.initial.commit, nil
 }
 
 // checkGone refuses to go on behind commits that the clean-up of the log removed.

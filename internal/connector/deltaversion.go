@@ -20,11 +20,22 @@ import (
 // they name none.
 func loadDelta(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*delta.Snapshot, error) {
 	s, err := loadVersion(ctx, env, t, o)
+	return s, warned(env, s, err)
+}
+
+// loadDeltaHead is the newest version without its files, of which a stream has its own list.
+func loadDeltaHead(ctx context.Context, env *Env, t delta.Table, _ plan.Options) (*delta.Snapshot, error) {
+	s, err := t.LoadHead(ctx)
+	return s, warned(env, s, err)
+}
+
+// warned tells of a damaged checkpoint.
+func warned(env *Env, s *delta.Snapshot, err error) error {
 	if err == nil && s.BrokenCheckpoint() != nil {
-		env.warn("The table %s is read by its commits, because a checkpoint is damaged: %v", t.Dir,
+		env.warn("The table %s is read by its commits, because a checkpoint is damaged: %v", s.Dir,
 			s.BrokenCheckpoint())
 	}
-	return s, err
+	return err
 }
 
 func loadVersion(ctx context.Context, env *Env, t delta.Table, o plan.Options) (*delta.Snapshot, error) {

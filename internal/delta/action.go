@@ -1,9 +1,11 @@
 package delta
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -226,25 +228,38 @@ type readAction struct {
 // parseCommit reads the lines of a commit.
 func parseCommit(name string, data []byte) ([]readAction, error) {
 	var actions []readAction
-	number := 0
-	for line := range bytes.Lines(data) {
-		number++
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
+	err := eachAction(name, bytes.NewReader(data), func(a *readAction) { actions = append(actions, *a) })
+	return actions, err
+}
+
+// eachAction reads the actions of a commit one by one.
+func eachAction(name string, from io.Reader, take func(*readAction)) error {
+	lines := bufio.NewReaderSize(from, 64<<10)
+	for number := 1; ; number++ {
+		line, end := lines.ReadBytes('\n')
+		if end != nil && end != io.EOF {
+			return fmt.Errorf("read log: %w", end)
 		}
-		var a readAction
-		if err := json.Unmarshal(line, &a); err != nil {
-			return nil, damaged(name, fmt.Sprintf("line %d is no JSON: %v", number, err))
+		if end == io.EOF && len(line) == 0 {
+			if number == 1 {
+				return damaged(name, "it is empty")
+			}
+			return nil
 		}
-		if why := a.lacks(); why != "" {
-			return nil, damaged(name, fmt.Sprintf("line %d: %s", number, why))
+		if len(bytes.TrimSpace(line)) > 0 {
+			var a readAction
+			if err := json.Unmarshal(line, &a); err != nil {
+				return damaged(name, fmt.Sprintf("line %d is no JSON: %v", number, err))
+			}
+			if why := a.lacks(); why != "" {
+				return damaged(name, fmt.Sprintf("line %d: %s", number, why))
+			}
+			take(&a)
 		}
-		actions = append(actions, a)
+		if end == io.EOF {
+			return nil
+		}
 	}
-	if len(actions) == 0 && number == 0 {
-		return nil, damaged(name, "it is empty")
-	}
-	return actions, nil
 }
 
 // lacks names what an action cannot be without.

@@ -21,6 +21,7 @@ type Changes struct {
 	Version  int64
 	Added    []*Add    // in the order of the commit
 	Removed  *Remove   // one of those that were, nil when none was
+	Gone     []string  // the paths of all files that were removed, rearranged ones too
 	Metadata *Metadata // nil when it stayed
 	// Operation is what made the commit, as people are told: WRITE (Map(mode ->
 	// "Overwrite")).
@@ -40,8 +41,11 @@ func (t Table) ChangesOf(version int64) (*Changes, error) {
 			c.Metadata = a.Metadata
 		case a.Add != nil && a.Add.DataChange:
 			c.Added = append(c.Added, a.Add)
-		case a.Remove != nil && a.Remove.DataChange && c.Removed == nil:
-			c.Removed = a.Remove
+		case a.Remove != nil:
+			c.Gone = append(c.Gone, a.Remove.Path)
+			if a.Remove.DataChange && c.Removed == nil {
+				c.Removed = a.Remove
+			}
 		case a.Info != nil:
 			c.Operation = a.Info.text()
 		}
@@ -100,6 +104,10 @@ func (i *readInfo) text() string {
 
 // LoadVersion reads one version of a table.
 func (t Table) LoadVersion(ctx context.Context, version int64) (*Snapshot, error) {
+	return t.loadVersion(ctx, version, wholeFiles)
+}
+
+func (t Table) loadVersion(ctx context.Context, version int64, holds holding) (*Snapshot, error) {
 	seg, err := t.segmentUpTo(version, nil)
 	if err != nil {
 		return nil, err
@@ -111,7 +119,7 @@ func (t Table) LoadVersion(ctx context.Context, version int64) (*Snapshot, error
 		}
 		return nil, VersionNotFound(version, first, last)
 	}
-	return t.replayed(ctx, seg, version)
+	return t.replayed(ctx, seg, version, holds)
 }
 
 // Versions are the first and the last version that can be read.

@@ -73,25 +73,22 @@ const sidecarDir = "_sidecars"
 // readCheckpoint applies one file of a checkpoint, and the files that it names.
 func (s *Snapshot) readCheckpoint(ctx context.Context, name string) error {
 	var sidecars []*sidecar
-	take := func(actions []readAction) {
-		s.apply(actions)
-		for _, a := range actions {
-			if a.Sidecar != nil {
-				sidecars = append(sidecars, a.Sidecar)
-			}
+	take := func(a *readAction) {
+		s.apply(a)
+		if a.Sidecar != nil && s.holds != noFiles {
+			sidecars = append(sidecars, a.Sidecar)
 		}
 	}
 	if strings.HasSuffix(name, ".json") {
 		full := s.logPath(name)
-		data, err := vfs.ReadFile(s.FS, full)
+		file, err := s.FS.Open(full)
 		if err != nil {
 			return fmt.Errorf("read checkpoint: %w", err)
 		}
-		actions, err := parseCommit(full, data)
-		if err != nil {
+		defer file.Close()
+		if err := eachAction(full, file, take); err != nil {
 			return err
 		}
-		take(actions)
 	} else if err := s.readActions(ctx, s.logPath(name), take); err != nil {
 		return err
 	}
@@ -108,7 +105,7 @@ func (s *Snapshot) readCheckpoint(ctx context.Context, name string) error {
 }
 
 // readActions reads a Parquet file with actions.
-func (s *Snapshot) readActions(ctx context.Context, full string, take func([]readAction)) error {
+func (s *Snapshot) readActions(ctx context.Context, full string, take func(*readAction)) error {
 	file, err := s.FS.Open(full)
 	if err != nil {
 		return fmt.Errorf("read checkpoint: %w", err)
@@ -123,26 +120,45 @@ func (s *Snapshot) readActions(ctx context.Context, full string, take func([]rea
 		return damaged(full, err.Error())
 	}
 	defer parquet.Close()
-	for c, err := range parquet.Read(ctx, readable) {
+	columns := readableOf(s.holds)
+	for c, err := range parquet.Read(ctx, columns) {
 		if err != nil {
 			return damaged(full, err.Error())
 		}
 		for i := range c.Rows {
-			a, err := checkpointAction(c, i)
+			a, err := checkpointAction(c, columns, i)
 			if err != nil {
 				return damaged(full, err.Error())
 			}
-			take([]readAction{a})
+			take(&a)
 		}
 	}
 	return nil
 }
 
+// readableOf are the columns of a checkpoint that a snapshot is made of.
+func readableOf(holds holding) plan.Type {
+	var fields []plan.Field
+	for _, f := range readable.Fields {
+		switch {
+		case holds != wholeFiles && f.Name == "remove",
+			holds == noFiles && (f.Name == "add" || f.Name == "sidecar"):
+			continue
+		case holds == bareFiles && f.Name == "add":
+			f.Type = plan.Struct(slices.DeleteFunc(slices.Clone(f.Type.Fields), func(g plan.Field) bool {
+				return g.Name == "stats" || g.Name == "tags"
+			})...)
+		}
+		fields = append(fields, f)
+	}
+	return plan.Struct(fields...)
+}
+
 // checkpointAction turns a row into the action that a commit's line would be,
 // by way of the same JSON.
-func checkpointAction(c *chunk.Chunk, row int) (readAction, error) {
+func checkpointAction(c *chunk.Chunk, columns plan.Type, row int) (readAction, error) {
 	var a readAction
-	for i, f := range readable.Fields {
+	for i, f := range columns.Fields {
 		if c.Cols[i].IsNull(row) {
 			continue
 		}

@@ -281,7 +281,9 @@ func (s *Snapshot) committed(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	s.apply(actions)
+	for i := range actions {
+		s.apply(&actions[i])
+	}
 	s.Version++
 	if err := s.settle(); err != nil {
 		return err

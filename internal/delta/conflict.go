@@ -78,7 +78,9 @@ func (s *Snapshot) catchUp(ctx context.Context, c *Change, described string) err
 		if lost == nil {
 			lost = s.checkWinner(c, winnerOf(s.Version+1, actions))
 		}
-		s.apply(actions)
+		for i := range actions {
+			s.apply(&actions[i])
+		}
 		s.Version++
 	}
 	if s.Version == before {

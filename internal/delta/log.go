@@ -205,6 +205,17 @@ func (t Table) readCommit(version int64) ([]readAction, error) {
 	return parseCommit(name, data)
 }
 
+// eachAction reads a commit action by action, however long it is.
+func (t Table) eachAction(version int64, take func(*readAction)) error {
+	name := t.logPath(commitName(version))
+	file, err := t.FS.Open(name)
+	if err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	defer file.Close()
+	return eachAction(name, file, take)
+}
+
 // checkpointHint is the content of _last_checkpoint.
 type checkpointHint struct {
 	Version       int64 `json:"version"`

@@ -20,6 +20,7 @@ type Snapshot struct {
 	Metadata Metadata
 	Schema   plan.Type // all columns, partition columns where the user put them
 
+	holds        holding
 	checkpointed int64 // version of the newest checkpoint that is known
 	files        map[string]*Add
 	removed      map[string]*Remove // files that vacuum may still have to know
@@ -29,11 +30,32 @@ type Snapshot struct {
 	broken       error // of a checkpoint that was passed over
 }
 
+// holding is how much of its files a snapshot holds.
+type holding uint8
+
+const (
+	wholeFiles holding = iota
+	bareFiles          // without statistics and without removed ones, which readers of all files do not need
+	noFiles            // the table as such: schema, properties, protocol
+)
+
+// LoadHead reads the newest version of a table without its files. Such a snapshot reads
+// files that it is given, and cannot be changed.
+func (t Table) LoadHead(ctx context.Context) (*Snapshot, error) { return t.loadNewest(ctx, noFiles) }
+
+// LoadBare reads a version for somebody who reads all its files: the snapshot has no
+// statistics, and cannot be changed.
+func (t Table) LoadBare(ctx context.Context, version int64) (*Snapshot, error) {
+	return t.loadVersion(ctx, version, bareFiles)
+}
+
 // Load reads the newest version of a table. Where there is none the error is
 // one for IsNotTable.
-func (t Table) Load(ctx context.Context) (*Snapshot, error) {
+func (t Table) Load(ctx context.Context) (*Snapshot, error) { return t.loadNewest(ctx, wholeFiles) }
+
+func (t Table) loadNewest(ctx context.Context, holds holding) (*Snapshot, error) {
 	for attempt := 1; ; attempt++ {
-		s, err := t.load(ctx)
+		s, err := t.load(ctx, holds)
 		// The log may be cleaned up between listing and reading.
 		if err == nil || !errors.Is(err, fs.ErrNotExist) || attempt == 3 {
 			return s, err
@@ -41,21 +63,21 @@ func (t Table) Load(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-func (t Table) load(ctx context.Context) (*Snapshot, error) {
+func (t Table) load(ctx context.Context, holds holding) (*Snapshot, error) {
 	seg, err := t.segment()
 	if err != nil {
 		return nil, err
 	}
-	return t.replayed(ctx, seg, math.MaxInt64)
+	return t.replayed(ctx, seg, math.MaxInt64, holds)
 }
 
 // replayed is replay, which does without checkpoints that cannot be read where the
 // commits before them are still there. The snapshot keeps why.
-func (t Table) replayed(ctx context.Context, seg segment, upTo int64) (*Snapshot, error) {
+func (t Table) replayed(ctx context.Context, seg segment, upTo int64, holds holding) (*Snapshot, error) {
 	broken := map[int64]bool{}
 	var why error
 	for {
-		s, err := t.replay(ctx, seg)
+		s, err := t.replay(ctx, seg, holds)
 		var bad *brokenCheckpoint
 		switch {
 		case err == nil:
@@ -86,8 +108,9 @@ func (b *brokenCheckpoint) Unwrap() error { return b.error }
 // when none was.
 func (s *Snapshot) BrokenCheckpoint() error { return s.broken }
 
-func (t Table) replay(ctx context.Context, seg segment) (*Snapshot, error) {
+func (t Table) replay(ctx context.Context, seg segment, holds holding) (*Snapshot, error) {
 	s := t.empty()
+	s.holds = holds
 	s.Version, s.checkpointed = seg.from, seg.from
 	for _, name := range seg.checkpoint {
 		if err := s.readCheckpoint(ctx, name); err != nil {
@@ -114,38 +137,47 @@ func (t Table) empty() *Snapshot {
 
 // next applies the commit after the snapshot's version.
 func (s *Snapshot) next() error {
-	actions, err := s.readCommit(s.Version + 1)
-	if err != nil {
+	if err := s.eachAction(s.Version+1, s.apply); err != nil {
 		return err
 	}
-	s.apply(actions)
 	s.Version++
 	return nil
 }
 
-func (s *Snapshot) apply(actions []readAction) {
-	for _, a := range actions {
-		switch {
-		case a.Protocol != nil:
-			s.Protocol = *a.Protocol
-		case a.Metadata != nil:
-			s.Metadata = *a.Metadata
-		case a.Txn != nil:
-			s.txns[a.Txn.AppID] = a.Txn
-		case a.Domain != nil && a.Domain.Removed:
-			delete(s.domains, a.Domain.Domain)
-		case a.Domain != nil:
-			s.domains[a.Domain.Domain] = a.Domain
-		case a.Add != nil:
-			key := a.Add.DeletionVector.key(a.Add.Path)
-			s.files[key] = a.Add
-			delete(s.removed, key)
-		case a.Remove != nil:
-			key := a.Remove.DeletionVector.key(a.Remove.Path)
-			delete(s.files, key)
+func (s *Snapshot) apply(a *readAction) {
+	switch {
+	case a.Protocol != nil:
+		s.Protocol = *a.Protocol
+	case a.Metadata != nil:
+		s.Metadata = *a.Metadata
+	case a.Txn != nil:
+		s.txns[a.Txn.AppID] = a.Txn
+	case a.Domain != nil && a.Domain.Removed:
+		delete(s.domains, a.Domain.Domain)
+	case a.Domain != nil:
+		s.domains[a.Domain.Domain] = a.Domain
+	case s.holds == noFiles:
+	case a.Add != nil:
+		s.add(a.Add)
+	case a.Remove != nil:
+		key := a.Remove.DeletionVector.key(a.Remove.Path)
+		delete(s.files, key)
+		if s.holds == wholeFiles {
 			s.removed[key] = a.Remove
 		}
 	}
+}
+
+func (s *Snapshot) add(a *Add) {
+	key := a.DeletionVector.key(a.Path)
+	delete(s.removed, key)
+	if s.holds == bareFiles {
+		a.Stats, a.Tags = "", nil
+		if len(a.PartitionValues) == 0 {
+			a.PartitionValues = nil
+		}
+	}
+	s.files[key] = a
 }
 
 // settle checks what was read and parses the schema.
@@ -196,7 +228,7 @@ func (s *Snapshot) Refresh(ctx context.Context) (bool, error) {
 	}
 	if hint > s.Version {
 		// The commits in between may be gone; the checkpoint has them.
-		fresh, err := s.Load(ctx)
+		fresh, err := s.loadNewest(ctx, s.holds)
 		if err == nil {
 			*s = *fresh
 		}

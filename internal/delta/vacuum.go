@@ -16,13 +16,26 @@ import (
 // filesKept is delta.deletedFileRetentionDuration of a table that has none.
 const filesKept = "interval 1 week"
 
+// logKept is delta.logRetentionDuration of a table that has none.
+const logKept = "interval 30 days"
+
 // KeptFor is how long the table keeps files that no version of its last days needs.
 func (s *Snapshot) KeptFor() time.Duration {
-	kept, ok := parseRetention(s.property("delta.deletedFileRetentionDuration", filesKept))
-	if !ok {
-		kept, _ = parseRetention(filesKept)
+	files, _ := s.Metadata.Kept()
+	return files
+}
+
+// Kept is how long a table keeps files that its newest version has not, and the
+// commits of its log.
+func (m *Metadata) Kept() (files, log time.Duration) {
+	kept := func(key, usual string) time.Duration {
+		d, ok := parseRetention(m.Configuration[key])
+		if !ok {
+			d, _ = parseRetention(usual)
+		}
+		return d
 	}
-	return kept
+	return kept("delta.deletedFileRetentionDuration", filesKept), kept("delta.logRetentionDuration", logKept)
 }
 
 // Litter is the files below a table's directory that nothing needs.
