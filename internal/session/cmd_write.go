@@ -78,6 +78,11 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 	if f.Write == nil {
 		return nil, plan.Unsupported("Writing " + f.Name + " in a batch query")
 	}
+	notes, err := f.UnknownOptions(c.Options)
+	if err != nil {
+		return nil, err
+	}
+	sc.session.tell(notes)
 	path := c.Path
 	if path == "" {
 		path, _ = c.Options.Get("path")

@@ -195,6 +195,13 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 	if f.Describe == nil || f.Scan == nil && !m.Streaming {
 		return nil, notReadable(f)
 	}
+	notes, err := f.UnknownOptions(m.Options)
+	if err != nil {
+		return nil, err
+	}
+	if !m.Streaming { // a query has its own events
+		n.sc.session.tell(notes)
+	}
 	m.Format = f.Name
 	if p, ok := m.Options.Get("path"); ok && len(m.Paths) == 0 {
 		m.Paths = []string{p}

@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,7 +38,7 @@ func (e *Engine) SetDoor(d Door) { e.door = d }
 // launch is the Python that functions of the session want.
 func (sc *scope) launch() pyworker.Launch {
 	a := sc.session.artifacts
-	l := pyworker.Launch{Path: a.modules(), Files: a.Files()}
+	l := pyworker.Launch{Path: a.Modules(), Files: a.Files()}
 	if python, ok := sc.conf.Lookup(interpreterKey); ok {
 		l.Python = python
 	}
@@ -105,24 +103,6 @@ func (sc *scope) number(key string) int {
 	return n
 }
 
-// modules are the places of Python modules that the client sent.
-func (a *Artifacts) modules() []string {
-	var out []string
-	for _, name := range a.Names() {
-		file, ok := a.Path(name)
-		if !ok || !strings.HasPrefix(name, "pyfiles/") {
-			continue
-		}
-		if path.Ext(name) == ".py" {
-			file = path.Dir(file)
-		}
-		if !slices.Contains(out, file) {
-			out = append(out, file)
-		}
-	}
-	return out
-}
-
 // Formats of queries whose sink is Python code.
 const (
 	foreachFormat      = "foreach"
@@ -143,6 +123,9 @@ func (b *streamStart) toPython() error {
 			"operation", name)
 	}
 	b.format = &connector.Format{Name: name, Sink: sink}
+	if name == foreachBatchFormat {
+		b.format.Options = []connector.Option{{Name: idempotentOption}}
+	}
 	return nil
 }
 

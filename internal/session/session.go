@@ -9,6 +9,7 @@ import (
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/artifact"
 	"github.com/weir-dev/weir/internal/stream"
 )
 
@@ -18,7 +19,7 @@ type Session struct {
 	user, id  string
 	conf      *Conf
 	bus       *monitor.Bus
-	artifacts *Artifacts
+	artifacts *artifact.Store
 	queries   queryList
 	output    *monitor.Output // of the query whose function runs in it, else nil
 
@@ -32,17 +33,33 @@ type Session struct {
 	memories  map[string]*stream.Query // of memory sinks with a view, by run id
 	spools    map[string]*spool        // of the batch that a foreachBatch is at
 	writes    *batchWrites             // of that batch, where it shall be written once
+	told      map[string]bool          // notes that are in the log, at most mostTold
+}
+
+// mostTold bounds what a session remembers of its notes.
+const mostTold = 1000
+
+// tell logs notes, each once.
+func (s *Session) tell(notes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, note := range notes {
+		if !s.told[note] && len(s.told) < mostTold {
+			s.told[note] = true
+			s.engine.log.Warn(note, "session", s.id)
+		}
+	}
 }
 
 // NewSession makes a session with the server's settings.
 func (e *Engine) NewSession(userID, sessionID string) *Session {
 	s := &Session{
 		engine: e, user: userID, id: sessionID, conf: newConf(e.base), bus: monitor.NewBus(),
-		artifacts: newArtifacts(e.fs, e.tempDir("artifacts")),
+		artifacts: artifact.New(e.fs, e.tempDir("artifacts")),
 		catalog:   catalog.SparkCatalog, schema: catalog.DefaultSchema,
 		views: map[string]*view{}, cached: map[string]plan.Node{}, marked: map[string]bool{},
 		functions: map[string]*plan.PythonUDF{}, memories: map[string]*stream.Query{},
-		spools: map[string]*spool{},
+		spools: map[string]*spool{}, told: map[string]bool{},
 	}
 	if name := s.conf.value(defaultCatalog); e.catalog.HasCatalog(name) {
 		s.catalog = name
@@ -62,7 +79,7 @@ func (e *Engine) enter(s *Session) {
 func (s *Session) Clone(sessionID string) *Session {
 	c := s.engine.NewSession(s.user, sessionID)
 	c.conf = s.conf.clone()
-	c.artifacts.inherit(s.artifacts)
+	c.artifacts.Inherit(s.artifacts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.catalog, c.schema = s.catalog, s.schema
@@ -84,7 +101,7 @@ func (s *Session) Release(ctx context.Context, why string) error {
 		}
 	}
 	s.bus.Close()
-	errs = append(errs, s.artifacts.remove())
+	errs = append(errs, s.artifacts.Remove())
 	s.engine.mu.Lock()
 	delete(s.engine.sessions, s)
 	s.engine.mu.Unlock()
@@ -107,7 +124,7 @@ func (s *Session) Bus() *monitor.Bus { return s.bus }
 func (s *Session) Subscribe() *monitor.Subscription { return s.bus.Subscribe() }
 
 // Artifacts is the files that the client sent.
-func (s *Session) Artifacts() *Artifacts { return s.artifacts }
+func (s *Session) Artifacts() *artifact.Store { return s.artifacts }
 
 // current is the names that unqualified tables are looked for in.
 func (s *Session) current() (catalogName, schema string) {

@@ -112,22 +112,51 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	notes, err := b.notes(resolved)
+	if err != nil {
+		return nil, err
+	}
 	var refuse func() error
 	if c.Trigger == plan.RealTime {
 		refuse = func() error { return realTimeSources(resolved) }
 	}
 	config := &stream.Config{
 		Refuse: refuse,
-		Name:   c.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
+		Name:   b.spec.QueryName, Plan: resolved, Mode: mode, Trigger: trigger,
 		Checkpoint: place, Temporary: temporary, NoResume: b.forgets(mode),
 		OpenSink: b.openSink, Format: sc.format, Env: sc.files, Python: b.python(), Partitions: sc.partitions(),
 		Pinned: pinned(sc.conf), SessionID: sc.session.id, JobTags: b.tags, Bus: sc.session.bus,
+		Notes:  notes,
 		Output: b.output, Hold: sc.session.bus.Listening(), Explain: func(n plan.Node, extended bool) string {
 			return explainRunning(n, extended, physicalStream{mode, sc.partitions(), sc.eval})
 		},
 	}
 	config.Settings = config.StartedWith(b.spec.Options, sc.conf.told(b.format.Name, b.spec.Path))
 	return config, nil
+}
+
+// notes are about options that have no effect.
+func (b *streamStart) notes(resolved plan.Node) ([]string, error) {
+	notes, err := b.format.UnknownOptions(b.spec.Options)
+	plan.WalkNodes(resolved, func(m plan.Node) bool {
+		scan, ok := m.(*plan.Scan)
+		if !ok || err != nil {
+			return err == nil
+		}
+		f, ok := b.scope.format(scan.Relation.Format)
+		if !ok {
+			return true
+		}
+		var more []string
+		more, err = f.UnknownOptions(scan.Relation.Options)
+		for _, note := range more {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+		return true
+	})
+	return notes, err
 }
 
 // pinned are the session's values of the settings that offsets/N record.
@@ -194,6 +223,9 @@ func (b *streamStart) target(ctx context.Context, resolved plan.Node, mode plan.
 	}
 	if b.spec.Options == nil {
 		b.spec.Options = plan.Options{}
+	}
+	if b.spec.QueryName == "" {
+		b.spec.QueryName, _ = b.spec.Options.Get("queryName")
 	}
 	if b.spec.Path == "" {
 		b.spec.Path, _ = b.spec.Options.Get("path")
@@ -309,10 +341,10 @@ func (b *streamStart) forgets(mode plan.OutputMode) bool {
 // below the session's setting, else a temporary one for sinks that keep
 // nothing.
 func (b *streamStart) checkpoint() (connector.Place, bool, error) {
-	sc, c := b.scope, b.command
+	sc := b.scope
 	text, ok := b.spec.Options.Get("checkpointLocation")
 	if root, set := sc.conf.Lookup(checkpointKey); !ok && set && root != "" {
-		name := c.QueryName
+		name := b.spec.QueryName
 		if name == "" {
 			name = newID()
 		}

@@ -51,6 +51,38 @@ func TestMemorySinkIsAViewOfTheQuerysName(t *testing.T) {
 	})
 }
 
+// Spark takes the name from the option, too; options that nobody knows are accepted.
+func TestOptionsOfAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := openEngine(t, vfs.NewMemory())
+		s := e.NewSession("u", "s")
+		c := &plan.StartStream{Input: rate(), Format: "memory",
+			Options: plan.Options{"queryname": "mem", "trncate": "false"}}
+		q := start(t, s, c)
+		if q.Name() != "mem" {
+			t.Errorf("the query is called %q", q.Name())
+		}
+		const note = "the option trncate has no effect: memory does not know it"
+		told := 0
+		for _, m := range q.Record().Marks() {
+			if m.Text == note {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%q was told %d times", note, told)
+		}
+		c.Options["weir.memory.size"] = "1"
+		if _, err := s.StartStream(t.Context(), c, nil, ""); err == nil ||
+			!strings.Contains(err.Error(), "weir.memory.size is no option of memory") {
+			t.Errorf("got %v", err)
+		}
+		if err := q.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func TestMissingPathOfAStreamIsToldWhereItWasLookedFor(t *testing.T) {
 	s := openEngine(t, vfs.NewMemory()).NewSession("u", "s")
 	schema := plan.Struct(plan.Col("a", plan.Int))

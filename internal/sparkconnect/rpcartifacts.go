@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/weir-dev/weir/internal/plan"
-	"github.com/weir-dev/weir/internal/session"
+	"github.com/weir-dev/weir/internal/session/artifact"
 	pb "github.com/weir-dev/weir/internal/sparkpb"
 )
 
@@ -68,10 +68,10 @@ func (s *Server) AddArtifacts(
 
 // upload is an AddArtifacts stream at work: at most one artifact is open.
 type upload struct {
-	to  *session.Artifacts
+	to  *artifact.Store
 	out *pb.AddArtifactsResponse
 
-	open    *session.ArtifactWriter
+	open    *artifact.Writer
 	name    string
 	expect  int64 // chunks of the open artifact still to come
 	intact  bool  // every checksum of it agreed

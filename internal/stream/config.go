@@ -44,6 +44,8 @@ type Config struct {
 	// defaults.
 	Pinned map[string]string
 
+	// Notes are told as events of the query when it starts.
+	Notes []string
 	// Settings are those that the run is told by, without secrets.
 	Settings []monitor.Setting
 

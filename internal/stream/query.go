@@ -87,6 +87,10 @@ func (q *Query) begin() {
 		Output: q.config.Output, Displaced: q.displaced, Plan: q.planText(), Settings: q.config.Settings,
 	}, bus)
 	q.recorded.Store(true)
+	for _, note := range q.config.Notes {
+		q.record.Mark(health.Mark{At: time.Now(), Kind: "note", Text: note})
+		q.log.Warn(note)
+	}
 }
 
 // exprID is the number of a column in a plan, another one at each start.

@@ -1,4 +1,4 @@
-package session
+package artifact
 
 import (
 	"crypto/sha256"
@@ -12,24 +12,26 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/google/uuid"
+
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
-// maxArtifactBytes is what the artifacts of one session may hold together.
-const maxArtifactBytes = 2 << 30
+// maxBytes is what the artifacts of one session may hold together.
+const maxBytes = 2 << 30
 
 // cachePrefix begins the names of blobs, which end in the SHA-256 of their
 // bytes.
 const cachePrefix = "cache/"
 
-// artifactKinds are the directories that clients add to.
-var artifactKinds = []string{"pyfiles", "files", "jars", "classes", "cache"}
+// kinds are the directories that clients add to.
+var kinds = []string{"pyfiles", "files", "jars", "classes", "cache"}
 
-// Artifacts is the files that a client sent: pyfiles/, files/, jars/ and
+// Store is the files that a client sent: pyfiles/, files/, jars/ and
 // classes/ by name, cache/<sha256> as blobs. They stand below dir and go
 // with the session.
-type Artifacts struct {
+type Store struct {
 	fs  vfs.FS
 	dir string
 
@@ -39,12 +41,13 @@ type Artifacts struct {
 	order []string          // names as they were added
 }
 
-func newArtifacts(fsys vfs.FS, dir string) *Artifacts {
-	return &Artifacts{fs: fsys, dir: dir, files: map[string]string{}}
+// New keeps what it is sent below dir, which it makes when there is something.
+func New(fsys vfs.FS, dir string) *Store {
+	return &Store{fs: fsys, dir: dir, files: map[string]string{}}
 }
 
 // Names lists the artifacts in the order they were added, without blobs.
-func (a *Artifacts) Names() []string {
+func (a *Store) Names() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(a.order), func(name string) bool {
@@ -53,13 +56,13 @@ func (a *Artifacts) Names() []string {
 }
 
 // Has reports whether there is an artifact or blob of a name.
-func (a *Artifacts) Has(name string) bool {
+func (a *Store) Has(name string) bool {
 	_, ok := a.Path(name)
 	return ok
 }
 
 // Path is the file of an artifact.
-func (a *Artifacts) Path(name string) (string, bool) {
+func (a *Store) Path(name string) (string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, ok := a.files[name]
@@ -68,7 +71,7 @@ func (a *Artifacts) Path(name string) (string, bool) {
 
 // place is where an artifact stands. Modules and files share a directory, in which
 // functions find them by SparkFiles.
-func (a *Artifacts) place(name string) string {
+func (a *Store) place(name string) string {
 	kind, rest, _ := strings.Cut(name, "/")
 	if kind == "pyfiles" {
 		kind = "files"
@@ -77,7 +80,7 @@ func (a *Artifacts) place(name string) string {
 }
 
 // at is the artifact that stands at a place, if one does.
-func (a *Artifacts) at(place string) (string, bool) {
+func (a *Store) at(place string) (string, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, file := range a.files {
@@ -89,7 +92,7 @@ func (a *Artifacts) at(place string) (string, bool) {
 }
 
 // Files is the directory of modules and files, "" when there are none.
-func (a *Artifacts) Files() string {
+func (a *Store) Files() string {
 	dir := path.Join(a.dir, "files")
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +105,7 @@ func (a *Artifacts) Files() string {
 }
 
 // Cached is the bytes of the blob of a SHA-256.
-func (a *Artifacts) Cached(hash string) ([]byte, error) {
+func (a *Store) Cached(hash string) ([]byte, error) {
 	p, ok := a.Path(cachePrefix + hash)
 	if !ok {
 		return nil, plan.NewError(plan.ClassInvalidPlan, "CONNECT_INVALID_PLAN.NOT_FOUND_CACHED_LOCAL_RELATION",
@@ -112,23 +115,23 @@ func (a *Artifacts) Cached(hash string) ([]byte, error) {
 }
 
 // Create begins an artifact; Commit keeps it. The caller checks checksums.
-func (a *Artifacts) Create(name string) (*ArtifactWriter, error) {
-	if err := checkArtifact(name); err != nil {
+func (a *Store) Create(name string) (*Writer, error) {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	if err := a.fs.MkdirAll(a.dir); err != nil {
 		return nil, fmt.Errorf("artifacts: %w", err)
 	}
-	temp := path.Join(a.dir, ".incoming-"+newID())
+	temp := path.Join(a.dir, ".incoming-"+uuid.NewString())
 	w, err := a.fs.CreateNew(temp)
 	if err != nil {
 		return nil, fmt.Errorf("artifacts: %w", err)
 	}
-	return &ArtifactWriter{to: a, name: name, temp: temp, file: w, hash: sha256.New()}, nil
+	return &Writer{to: a, name: name, temp: temp, file: w, hash: sha256.New()}, nil
 }
 
 // Add stores the bytes of r as an artifact.
-func (a *Artifacts) Add(name string, r io.Reader) error {
+func (a *Store) Add(name string, r io.Reader) error {
 	w, err := a.Create(name)
 	if err != nil {
 		return err
@@ -139,10 +142,10 @@ func (a *Artifacts) Add(name string, r io.Reader) error {
 	return w.Commit()
 }
 
-// ArtifactWriter is an artifact on its way in. One goroutine uses it, and ends
+// Writer is an artifact on its way in. One goroutine uses it, and ends
 // it with Commit or Abort.
-type ArtifactWriter struct {
-	to   *Artifacts
+type Writer struct {
+	to   *Store
 	name string
 	temp string
 	file vfs.Writer
@@ -151,10 +154,10 @@ type ArtifactWriter struct {
 }
 
 // Write adds bytes, as far as the session's bound allows.
-func (w *ArtifactWriter) Write(b []byte) (int, error) {
+func (w *Writer) Write(b []byte) (int, error) {
 	if !w.to.take(int64(len(b))) {
 		return 0, plan.IllegalArgument("the artifacts of a session hold %d bytes at most",
-			int64(maxArtifactBytes))
+			int64(maxBytes))
 	}
 	w.size += int64(len(b))
 	w.hash.Write(b)
@@ -162,10 +165,10 @@ func (w *ArtifactWriter) Write(b []byte) (int, error) {
 }
 
 // take reserves room for n bytes more.
-func (a *Artifacts) take(n int64) bool {
+func (a *Store) take(n int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.bytes+n > maxArtifactBytes {
+	if a.bytes+n > maxBytes {
 		return false
 	}
 	a.bytes += n
@@ -173,7 +176,7 @@ func (a *Artifacts) take(n int64) bool {
 }
 
 // Abort forgets what was written.
-func (w *ArtifactWriter) Abort() error {
+func (w *Writer) Abort() error {
 	w.to.take(-w.size)
 	w.size = 0
 	return errors.Join(w.file.Close(), w.to.fs.RemoveAll(w.temp))
@@ -181,7 +184,7 @@ func (w *ArtifactWriter) Abort() error {
 
 // Commit keeps the artifact. The same bytes again are fine, others under the
 // same name are ARTIFACT_ALREADY_EXISTS.
-func (w *ArtifactWriter) Commit() error {
+func (w *Writer) Commit() error {
 	a, sum := w.to, hex.EncodeToString(w.hash.Sum(nil))
 	if want, ok := strings.CutPrefix(w.name, cachePrefix); ok && want != sum {
 		return errors.Join(plan.IllegalArgument("the blob %s has the SHA-256 %s", w.name, sum), w.Abort())
@@ -207,7 +210,7 @@ func (w *ArtifactWriter) Commit() error {
 }
 
 // compare tells the same bytes from others under a name.
-func (a *Artifacts) compare(name, file, sum string) error {
+func (a *Store) compare(name, file, sum string) error {
 	f, err := a.fs.Open(file)
 	if err != nil {
 		return err
@@ -224,9 +227,9 @@ func (a *Artifacts) compare(name, file, sum string) error {
 		"There is an artifact "+name+" with other bytes.", "normalizedRemoteRelativePath", name)
 }
 
-// checkArtifact refuses names that lead out of the session's directory, and
+// checkName refuses names that lead out of the session's directory, and
 // kinds that weir does not keep.
-func checkArtifact(name string) error {
+func checkName(name string) error {
 	kind, rest, _ := strings.Cut(name, "/")
 	if kind == "forward_to_fs" {
 		return plan.NewError(plan.ClassUnsupported, "_LEGACY_ERROR_TEMP_3161",
@@ -236,14 +239,14 @@ func checkArtifact(name string) error {
 		return plan.Unsupported("An archive among the artifacts, to be unpacked for functions,")
 	}
 	clean := path.Clean(name) == name && rest != "" && !strings.ContainsAny(name, "\x00\\") && !path.IsAbs(name)
-	if !clean || strings.HasPrefix(name, "..") || !slices.Contains(artifactKinds, kind) {
+	if !clean || strings.HasPrefix(name, "..") || !slices.Contains(kinds, kind) {
 		return plan.IllegalArgument("%.100q is no name of an artifact", name)
 	}
 	return nil
 }
 
-// inherit takes over the artifacts of another session, which keeps its own.
-func (a *Artifacts) inherit(from *Artifacts) {
+// Inherit takes over the artifacts of another session, which keeps its own.
+func (a *Store) Inherit(from *Store) {
 	from.mu.Lock()
 	names := slices.Clone(from.order)
 	from.mu.Unlock()
@@ -257,11 +260,29 @@ func (a *Artifacts) inherit(from *Artifacts) {
 	}
 }
 
-// remove deletes every file.
-func (a *Artifacts) remove() error {
+// Remove deletes every file.
+func (a *Store) Remove() error {
 	a.mu.Lock()
 	clear(a.files)
 	a.order, a.bytes = nil, 0
 	a.mu.Unlock()
 	return a.fs.RemoveAll(a.dir)
+}
+
+// Modules are the places of Python modules that the client sent.
+func (a *Store) Modules() []string {
+	var out []string
+	for _, name := range a.Names() {
+		file, ok := a.Path(name)
+		if !ok || !strings.HasPrefix(name, "pyfiles/") {
+			continue
+		}
+		if path.Ext(name) == ".py" {
+			file = path.Dir(file)
+		}
+		if !slices.Contains(out, file) {
+			out = append(out, file)
+		}
+	}
+	return out
 }
