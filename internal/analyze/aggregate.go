@@ -213,6 +213,12 @@ func (r *resolver) grouped(g *grouping) (plan.Node, error) {
 	if err := r.checkMarks(g, groups); err != nil {
 		return nil, err
 	}
+	if anyCorrelated(g.list...) {
+		var err error
+		if groups, err = r.correlatedAggregate(g, groups); err != nil {
+			return nil, err
+		}
+	}
 	layered := g.kind != plan.GroupBy
 	for _, e := range g.list {
 		layered = layered || hasLateral(e) || hasGenerator(e)

@@ -100,6 +100,9 @@ func (x *exprs) column(n *plan.UnresolvedAttribute, top bool) (plan.Expr, error)
 		return nil, x.cannotResolveFrameColumn(n, n.Origin)
 	}
 	if e, err = x.outerColumn(n); !errors.Is(err, errNotFound) {
+		if top && err == nil {
+			e = &plan.Alias{Child: e, Names: n.Parts[len(n.Parts)-1:], ID: x.IDs.Next()}
+		}
 		return e, err
 	}
 	at := n.Origin
@@ -300,8 +303,13 @@ func (x *exprs) outerColumn(n *plan.UnresolvedAttribute) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Call{Name: outerRef, Args: []plan.Expr{e}, Of: e.Type(), Null: e.Nullable(),
-		Text: "outer($1)"}, nil
+	return x.outerOf(e), nil
+}
+
+// outerOf marks an expression over columns of the query around.
+func (r *resolver) outerOf(e plan.Expr) *plan.Call {
+	text := "outer(" + strings.ReplaceAll(plan.QualifiedText(e, r.Eval.Zone), "$", "$$") + ")"
+	return &plan.Call{Name: outerRef, Args: []plan.Expr{e}, Of: e.Type(), Null: e.Nullable(), Text: text}
 }
 
 // outerRef marks a column of the query around a subquery until the subquery

@@ -246,6 +246,16 @@ func (r *resolver) rangeOf(n *plan.TableFunction, args []plan.Expr) (plan.Node, 
 	numbers := make([]int64, len(args))
 	for i, e := range args {
 		v, ok := integer(unnamed(e))
+		if !foldable(e) {
+			names := []string{"start", "end", "step", "numSlices"}
+			name := plan.Quote(names[i])
+			if len(args) == 1 {
+				name = "`end`"
+			}
+			return nil, plan.AnalysisError("NON_FOLDABLE_ARGUMENT",
+				fmt.Sprintf("the argument %s of range must be a constant, not %s.", name, r.sqlText(e)),
+				"funcName", "`range`", "paramName", name, "paramType", quoted("BIGINT")).At(n.Origin)
+		}
 		if !ok {
 			return nil, plan.AnalysisError("UNEXPECTED_INPUT_TYPE",
 				fmt.Sprintf("the %s argument of range must be an integer constant, not %s.",

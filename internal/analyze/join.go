@@ -40,6 +40,13 @@ func (r *resolver) join(n *plan.Join) (plan.Node, error) {
 	if err := r.notForOperator("Join", cond); err != nil {
 		return nil, err
 	}
+	if anyCorrelated(cond) && (n.Kind == plan.InnerJoin || n.Kind == plan.CrossJoin) {
+		out, err := r.subqueryFilter(m, cond)
+		if err != nil {
+			return nil, err
+		}
+		return restrict(out, m.Output()), nil
+	}
 	m.Cond = cond
 	if len(x.used) == 0 {
 		return m, nil

@@ -36,7 +36,29 @@ func (r *resolver) lateralJoin(m *plan.Join, on plan.Expr) (plan.Node, error) {
 	if joined, ok := besideRows(m); ok {
 		return plan.NewProject(joined, attributeExprs(out)...), nil
 	}
-	return nil, errCorrelated()
+	c, err := r.correlating(m.Left, m.Right)
+	if err != nil {
+		return nil, err
+	}
+	right, d, err := c.push(m.Right)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := c.equal(c.outs, d)
+	if err != nil {
+		return nil, err
+	}
+	if m.Cond != nil {
+		parts = append(parts, m.Cond)
+	}
+	j := &plan.Join{Left: m.Left, Right: right, Kind: m.Kind, Origin: m.Origin}
+	if j.Kind == plan.CrossJoin {
+		j.Kind = plan.InnerJoin
+	}
+	if j.Cond, err = r.conjunction(parts); err != nil {
+		return nil, err
+	}
+	return plan.NewProject(j, attributeExprs(out)...), nil
 }
 
 func hasArrowTable(n plan.Node) bool {

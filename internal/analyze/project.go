@@ -28,7 +28,11 @@ func (r *resolver) project(n *plan.Project) (plan.Node, error) {
 // projected computes a resolved select list over a relation: generators become
 // relations, names given by the list itself are computed below their uses.
 func (r *resolver) projected(in plan.Node, list []plan.Expr) (plan.Node, error) {
-	in, list, err := r.generators(in, list)
+	in, list, err := r.correlatedExprs(in, list)
+	if err != nil {
+		return nil, err
+	}
+	in, list, err = r.generators(in, list)
 	if err != nil {
 		return nil, err
 	}

@@ -299,7 +299,10 @@ func (r *resolver) inlineTable(n *plan.InlineTable) (plan.Node, error) {
 			return nil, inlineError(err)
 		}
 		for j, e := range list {
-			list[j] = unnamed(e)
+			if list[j] = unnamed(e); anyOuter(list[j : j+1]) {
+				return nil, plan.AnalysisError("INVALID_INLINE_TABLE.CANNOT_EVALUATE_EXPRESSION_IN_INLINE_TABLE",
+					"VALUES has constants only, not "+r.sqlText(list[j])+".", "expr", r.sqlExpr(list[j])).At(n.Origin)
+			}
 		}
 		rows[i] = list
 	}

@@ -23,6 +23,12 @@ func (r *resolver) sort(n *plan.Sort) (plan.Node, error) {
 		}
 	}
 	out := plan.NewSort(lift.input(x.exposed(in)), n.Global, orders...)
+	if anyCorrelated(nodeExprs(out)...) {
+		const condition = "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY"
+		return nil, plan.AnalysisError(condition,
+			"rows cannot be sorted by a correlated subquery; select it under a name and sort by that.",
+			"treeNode", plan.NodeLine(out))
+	}
 	return restrict(out, in.Output()), nil
 }
 

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,7 @@ func (x *exprs) subquery(n *plan.Subquery) (plan.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &plan.Subquery{Kind: n.Kind, Plan: sub, Values: values, Origin: n.Origin}
+	m := &plan.Subquery{Kind: n.Kind, Plan: sub, Values: values, Outer: outerColumns(sub), Origin: n.Origin}
 	switch columns := len(sub.Output()); n.Kind {
 	case plan.ScalarSubquery:
 		if columns != 1 {
@@ -94,6 +95,10 @@ func (r *resolver) subqueryFilter(in plan.Node, cond plan.Expr) (plan.Node, erro
 			continue
 		}
 		out, err := r.semiJoin(in, sub, negated)
+		if errors.Is(err, errShape) {
+			rest = append(rest, part)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -102,10 +107,9 @@ func (r *resolver) subqueryFilter(in plan.Node, cond plan.Expr) (plan.Node, erro
 	if len(rest) == 0 {
 		return in, nil
 	}
-	for _, e := range rest {
-		if err := uncorrelated(e); err != nil {
-			return nil, err
-		}
+	in, rest, err := r.correlatedExprs(in, rest)
+	if err != nil {
+		return nil, err
 	}
 	all, err := r.conjunction(rest)
 	if err != nil {
@@ -232,7 +236,14 @@ func (r *resolver) decorrelate(n plan.Node) (plan.Node, []plan.Expr, error) {
 	return nil, nil, errCorrelated()
 }
 
-func errCorrelated() error { return plan.Unsupported("a correlated subquery of this shape") }
+// errShape is about a subquery whose use of outer columns cannot be turned into a join.
+var errShape = errors.New("no join stands for it")
+
+func errCorrelated() error {
+	e := plan.Unsupported("a correlated subquery of this shape")
+	e.Cause = errShape
+	return e
+}
 
 func (r *resolver) decorrelateFilter(m *plan.Filter) (plan.Node, []plan.Expr, error) {
 	in, parts, err := r.decorrelate(m.Input)
@@ -293,14 +304,29 @@ func correlatedNode(n plan.Node) bool {
 	return !plan.WalkNodes(n, func(m plan.Node) bool { return !anyOuter(nodeExprs(m)) })
 }
 
-// uncorrelated refuses an expression with a correlated subquery.
-func uncorrelated(e plan.Expr) error {
-	var err error
-	plan.Walk(e, func(p plan.Expr) bool {
-		if s, ok := p.(*plan.Subquery); ok && correlatedNode(s.Plan) {
-			err = plan.Unsupported("a correlated subquery outside of WHERE [NOT] IN and [NOT] EXISTS").At(s.Origin)
+// outerColumns are the columns of the query around that a relation uses, each once, as
+// the names of expressions show them.
+func outerColumns(n plan.Node) []plan.Expr {
+	var out []plan.Expr
+	seen := map[plan.ExprID]bool{}
+	column := func(p plan.Expr) bool {
+		if a, ok := p.(*plan.Attribute); ok && !seen[a.ID] {
+			seen[a.ID] = true
+			out = append(out, a)
 		}
-		return err == nil
+		return true
+	}
+	reference := func(p plan.Expr) bool {
+		if isOuterRef(p) {
+			plan.Walk(p.Children()[0], column)
+		}
+		return true
+	}
+	plan.WalkNodes(n, func(m plan.Node) bool {
+		for _, e := range nodeExprs(m) {
+			plan.Walk(e, reference)
+		}
+		return true
 	})
-	return err
+	return out
 }

@@ -35,6 +35,7 @@ func miscDefs() []*fn.Def {
 		asked("input_file_name", "", func(*fn.Env) string { return "" }),
 		{Name: "raise_error", Group: "misc_funcs", Bind: bindRaise,
 			Kernel: fn.Plain(raiseError), Volatile: true},
+		{Name: "only row", Hidden: true, Bind: bindOnlyRow, Kernel: fn.Plain(onlyRow), Volatile: true},
 		{Name: "assert_true", Group: "misc_funcs", Rewrite: bindAssert,
 			Examples: []fn.Example{{"assert_true(0 < 1)", "NULL"}}},
 		fn.Scalar("rand random", "math_funcs", seed, randMaker, fn.Example{"rand(0)", "0.7604953758285915"}).
@@ -90,6 +91,21 @@ func bindRaise(b *fn.Binding) (*plan.Call, error) {
 		c.Text = "raise_error(USER_RAISED_EXCEPTION, map(errorMessage, $1))"
 	}
 	return c, err
+}
+
+// bindOnlyRow is a value that comes from so many rows, of a subquery used as a value.
+func bindOnlyRow(b *fn.Binding) (*plan.Call, error) {
+	return b.Call(b.Args, b.Args[1].Type(), true), nil
+}
+
+func onlyRow(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+	for _, i := range fn.Picked(sel, n) {
+		if !args[0].IsNull(int(i)) && chunk.Values[int64](args[0])[i] > 1 {
+			return nil, plan.NewError(plan.ClassRuntime, "SCALAR_SUBQUERY_TOO_MANY_ROWS",
+				"A subquery used as a value returned more than one row.")
+		}
+	}
+	return args[1], nil
 }
 
 func raiseError(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {

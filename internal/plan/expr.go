@@ -491,6 +491,8 @@ type Subquery struct {
 	Plan   Node
 	PlanID *int64 // of a DataFrame subquery sent beside the plan
 	Values []Expr // left side of IN
+	// Outer are the columns of the query around it that it uses, given by analysis.
+	Outer []Expr
 	// Table is how the rows of a table come to the function whose argument it is.
 	Table  *TableArg
 	Origin *Origin

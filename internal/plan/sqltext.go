@@ -338,9 +338,13 @@ func (w *sqlWriter) sortOrder(n *SortOrder) {
 func (w *sqlWriter) subquery(n *Subquery) {
 	switch n.Kind {
 	case ScalarSubquery:
-		w.b.WriteString("scalarsubquery()")
+		w.b.WriteString("scalarsubquery(")
+		w.list(n.Outer)
+		w.b.WriteByte(')')
 	case ExistsSubquery:
-		w.b.WriteString("exists()")
+		w.b.WriteString("exists(")
+		w.list(n.Outer)
+		w.b.WriteByte(')')
 	default:
 		w.b.WriteByte('(')
 		if len(n.Values) == 1 {
@@ -348,7 +352,9 @@ func (w *sqlWriter) subquery(n *Subquery) {
 		} else {
 			w.namedStruct(n.Values)
 		}
-		w.b.WriteString(" IN (listquery()))")
+		w.b.WriteString(" IN (listquery(")
+		w.list(n.Outer)
+		w.b.WriteString(")))")
 	}
 }
 

@@ -14,8 +14,9 @@ func (p *parser) lateral(joined bool) (in plan.Node, lateral bool) {
 		return p.relationPrimary(), false
 	}
 	p.skip(1)
+	parenthesised := p.at("(") && p.queryAhead(1)
 	in = p.relationPrimary()
-	if joined && !derived(in) {
+	if joined && !parenthesised && !derived(in) {
 		p.mistake(start, "INVALID_SQL_SYNTAX.LATERAL_WITHOUT_SUBQUERY_OR_TABLE_VALUED_FUNC",
 			"LATERAL stands before a subquery or a table function only.")
 	}
