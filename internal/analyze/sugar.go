@@ -125,6 +125,9 @@ func (r *resolver) renameAll(n *plan.RenameAll) (plan.Node, error) {
 
 // toSchema is df.to(schema): columns by name, cast, NULL when absent.
 func (r *resolver) toSchema(n *plan.ToSchema) (plan.Node, error) {
+	if err := n.Schema.CharAsString(); err != nil {
+		return nil, err
+	}
 	in, err := r.node(n.Input)
 	if err != nil {
 		return nil, err

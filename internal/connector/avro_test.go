@@ -160,8 +160,8 @@ func castTexts(schema plan.Type, chunks []*chunk.Chunk) []string {
 func TestAvroFilesAreReadAsSparkDoes(t *testing.T) {
 	for _, c := range avroCases(t, "read") {
 		if !plainNames(c.Select) || c.Schema != nil && strings.Contains(*c.Schema, "varchar") {
-			// Expressions are held by internal/session/avro_test.go. A schema with varchar is
-			// refused by Spark before it looks at files; weir refuses it with another condition.
+			// Expressions are held by internal/session/avro_test.go, and so is a schema with
+			// VARCHAR, which is refused before anybody looks at files.
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -23,6 +23,17 @@ func (t Type) Bounded() bool {
 	return false
 }
 
+// CharAsString is the error for CHAR and VARCHAR in a schema that rows are given: they
+// are types of the columns of tables.
+func (t Type) CharAsString() error {
+	if !t.Bounded() {
+		return nil
+	}
+	return AnalysisError("UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING",
+		"The schema "+t.DDL()+" has CHAR or VARCHAR, which are types of tables. Write STRING in its place, or set "+
+			"spark.sql.legacy.charVarcharAsString=true.")
+}
+
 // Unbounded is t with strings in the place of CHAR and VARCHAR: the type of the
 // values.
 func (t Type) Unbounded() Type {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"maps"
+	"strings"
 
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
@@ -174,6 +175,9 @@ func (sc *scope) relationOf(ctx context.Context, t *catalog.Table, use *plan.Nam
 // changed since the catalog learned it.
 func selfDescribing(format string) bool { return format == deltaFormat }
 
+// charAsStringKey lets a reader take CHAR and VARCHAR for strings.
+const charAsStringKey = "spark.sql.legacy.charVarcharAsString"
+
 // Relation finds the schema of what a reader names.
 func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, error) {
 	if r.Delta {
@@ -182,6 +186,16 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 		}
 	}
 	m := *r
+	if r.Schema != nil {
+		schema := *r.Schema
+		if strings.EqualFold(n.sc.conf.value(charAsStringKey), "true") {
+			schema = schema.Unbounded()
+		}
+		if err := schema.CharAsString(); err != nil {
+			return nil, err
+		}
+		m.Schema = &schema
+	}
 	if m.Format == "" {
 		m.Format = n.sc.conf.value(formatKey)
 	}

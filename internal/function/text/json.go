@@ -122,8 +122,7 @@ func readSchema(b *fn.Binding, text string) (plan.Type, error) {
 func unreadable(t plan.Type) error {
 	switch {
 	case t.Bounded():
-		return plan.AnalysisError("UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING",
-			"a text is read as STRING; CHAR and VARCHAR are types of tables.")
+		return t.CharAsString()
 	case within(t, fn.OfKind(plan.KindTime)):
 		return plan.AnalysisError("UNSUPPORTED_TIME_TYPE", "a text is not read as TIME.")
 	}
