@@ -14,7 +14,7 @@ export WEIR_PYTHON_4_1 := $(CURDIR)/.venv-4.1/bin/python
 export WEIR_PYTHON_4_2 := $(CURDIR)/.venv-4.2/bin/python
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check slow takeover nightly bench dist generate spark-data venv venvs kafka browser clean
+.PHONY: build demo test check slow takeover nightly bench dist generate spark-data venv venvs kafka browser clean
 
 demo: venv ## run the listener example on weir with the PySpark of the lock file
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" go run ./cmd/weir run examples/health_table.py
@@ -57,6 +57,9 @@ bench: ## benchmarks: rows and bytes a second, allocations
 # Arrow's compute comes with its Parquet and is hardly called: inlined, its kernels are 5 MB larger (docs/adr/003).
 RELEASE = -trimpath -tags grpcnotrace,tinygo -gcflags 'github.com/apache/arrow-go/v18/arrow/compute/...=-l' \
 	-ldflags '-s -w -X main.version=$(VERSION)'
+
+build: ## the release binary of this machine, ./weir
+	CGO_ENABLED=0 go build $(RELEASE) -o weir ./cmd/weir
 
 dist: ## static binaries for linux and macOS
 	@for target in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do \

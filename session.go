@@ -3,6 +3,7 @@ package weir
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"iter"
@@ -79,6 +80,12 @@ func (s *Session) parse(remote string) error {
 // WithToken shows a bearer token with every request.
 func (s *Session) WithToken(token string) *Session {
 	s.wire.token = token
+	return s
+}
+
+// WithTLS decides which certificates a server may show at an address with use_ssl.
+func (s *Session) WithTLS(known *tls.Config) *Session {
+	s.wire.trust(known)
 	return s
 }
 

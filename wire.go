@@ -3,6 +3,7 @@ package weir
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ func newWire(base, token string) *wire {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
+
+func (w *wire) trust(known *tls.Config) { w.http.Transport.(*http.Transport).TLSClientConfig = known }
 
 func (w *wire) close() { w.http.CloseIdleConnections() }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/weir-dev/weir/internal/peer"
 	"github.com/weir-dev/weir/internal/sparkconnect"
@@ -31,6 +32,11 @@ func newAccess(f serverFlags, grpcAddress string, log *slog.Logger) (*access, er
 	}
 	if a.connect.TLS, err = loadTLS(f.tlsCert, f.tlsKey); err != nil {
 		return nil, err
+	}
+	odd := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	if strings.ContainsFunc(a.connect.Token, odd) {
+		log.Warn("the token has other characters than letters and digits, which addresses of clients "+
+			"(sc://…;token=…) may not carry", "file", f.token)
 	}
 	for _, address := range []string{grpcAddress, f.http} {
 		if err := a.checkReach(f, address, log); err != nil {

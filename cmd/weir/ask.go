@@ -12,9 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,8 +40,11 @@ func (a *asked) add(c *cobra.Command) {
 
 // addresses is where the server answers HTTP, with what its certificate is known by.
 func (a *asked) addresses() (addresses, error) {
+	if secure, ok := strings.CutPrefix(a.http, "https://"); ok {
+		return addresses{HTTP: strings.TrimSuffix(secure, "/"), secure: true}, nil
+	}
 	if a.http != "" {
-		return addresses{HTTP: a.http}, nil
+		return addresses{HTTP: strings.TrimSuffix(strings.TrimPrefix(a.http, "http://"), "/")}, nil
 	}
 	file := filepath.Join(a.dir, addressFile)
 	data, err := os.ReadFile(file)
@@ -90,11 +96,7 @@ func (a *asked) ask(ctx context.Context, method, path string, body []byte) ([]by
 }
 
 func (at *addresses) ask(ctx context.Context, method, path string, body []byte, csrf string) ([]byte, error) {
-	scheme := "http://"
-	if at.CertSHA256 != "" {
-		scheme = "https://"
-	}
-	r, err := http.NewRequestWithContext(ctx, method, scheme+at.HTTP+path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, method, at.pages()+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +105,10 @@ func (at *addresses) ask(ctx context.Context, method, path string, body []byte, 
 		r.Header.Set("Content-Type", "application/json")
 	}
 	answer, err := at.client().Do(r)
+	if errors.Is(err, syscall.ECONNREFUSED) && at.PID != 0 {
+		return nil, fmt.Errorf("the server (pid %d) has ended without a word, or was killed: "+
+			"nothing answers at %s any more", at.PID, at.HTTP)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the server at %s: %w", at.HTTP, err)
 	}
@@ -117,11 +123,37 @@ func (at *addresses) ask(ctx context.Context, method, path string, body []byte, 
 	return data, nil
 }
 
-// client takes the certificate that the server wrote down, whatever name is in it and
-// whoever signed it: the file is in a directory of the server's user alone.
+// pages is where people find the pages.
+func (at *addresses) pages() string {
+	if at.secure || at.CertSHA256 != "" {
+		return "https://" + reachable(at.HTTP)
+	}
+	return "http://" + reachable(at.HTTP)
+}
+
+// reachable is an address to go to instead of one that stands for all of a machine.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return address
+	}
+	return net.JoinHostPort("localhost", port)
+}
+
 func (at *addresses) client() *http.Client {
-	if at.CertSHA256 == "" {
+	known := at.trust()
+	if known == nil {
 		return http.DefaultClient
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: known}}
+}
+
+// trust takes the certificate that the server wrote down, whatever name is in it and
+// whoever signed it: the file is in a directory of the server's user alone. Nil where
+// there is none.
+func (at *addresses) trust() *tls.Config {
+	if at.CertSHA256 == "" {
+		return nil
 	}
 	known := func(certificates [][]byte, _ [][]*x509.Certificate) error {
 		if len(certificates) > 0 &&
@@ -130,9 +162,7 @@ func (at *addresses) client() *http.Client {
 		}
 		return errors.New("its certificate is not the one of " + addressFile)
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
-		InsecureSkipVerify: true, VerifyPeerCertificate: known, MinVersion: tls.VersionTLS12,
-	}}}
+	return &tls.Config{InsecureSkipVerify: true, VerifyPeerCertificate: known, MinVersion: tls.VersionTLS12}
 }
 
 // certificateSum is what a certificate is known by.

@@ -53,13 +53,28 @@ def let_listeners_go():
         session.streams.removeListener(listener)
 
 
-def say_what_runs_on():
-    """Queries outlive a program whose server does."""
+def say_what_becomes_of_queries():
+    """Queries outlive a program whose server does, and end with one whose server ends with it."""
     session = SparkSession.getActiveSession()
-    if os.environ.get("WEIR_SERVER_STAYS") and session is not None and not session.is_stopped:
-        for query in session.streams.active:
-            name = query.name or query.id
-            print(f"weir: the query {name} runs on in the server; spark.stop() ends it", file=sys.stderr)
+    if os.environ.get("WEIR_SERVER_STAYS") is None or session is None or session.is_stopped:
+        return
+    for query in session.streams.active:
+        name = query.name or query.id
+        if os.environ["WEIR_SERVER_STAYS"] == "1":
+            print(f"weir: the query {name} runs on in the server; weir stop {name} ends it", file=sys.stderr)
+        else:
+            print(f"weir: the query {name} ends with its program; query.awaitTermination() keeps both", file=sys.stderr)
+
+
+def end_with_the_server():
+    """The server holds the other end of a pipe for as long as it lives."""
+    def wait():
+        os.read(int(os.environ["WEIR_SERVER_PIPE"]), 1)
+        print("weir: the server is gone, so the program ends", file=sys.stderr, flush=True)
+        os._exit(137)
+
+    if os.environ.get("WEIR_SERVER_PIPE"):
+        threading.Thread(target=wait, name="weir-server", daemon=True).start()
 
 
 def own_frames(trace):
@@ -73,18 +88,20 @@ def own_frames(trace):
 def tell(kind, error, trace):
     if issubclass(kind, KeyboardInterrupt):
         print("weir: interrupted", file=sys.stderr)
+        say_what_becomes_of_queries()
     else:
         traceback.print_exception(kind, error, own_frames(trace))
 
 
 sys.excepthook = tell
 try:
+    end_with_the_server()
     ignore_master(SparkSession.builder)
     program, sys.argv = sys.argv[1], sys.argv[1:]
     sys.path[0] = os.path.dirname(__file__)
     names = {"spark": SparkSession.builder.getOrCreate(), "display": display}
     runpy.run_path(program, init_globals=names, run_name="__main__")
     let_listeners_go()
-    say_what_runs_on()
+    say_what_becomes_of_queries()
 finally:
     sys.stdout.flush()

@@ -194,7 +194,7 @@ func (one *fleet) environment(f *fleetFlags, a *access) []ui.Group {
 		who = "the user who started weir, and whoever has the token"
 	}
 	settings := []ui.Setting{
-		{Name: "weir", Value: version}, {Name: "Process", Value: strconv.Itoa(os.Getpid())},
+		{Name: "weir", Value: built}, {Name: "Process", Value: strconv.Itoa(os.Getpid())},
 		{Name: "Pages and API", Value: one.listener.Addr().String(), Note: "for " + who},
 		{Name: "TLS", Value: onOff(a.connect.TLS != nil)}, {Name: "Log level", Value: f.logLevel.String()},
 	}

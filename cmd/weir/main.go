@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,6 +14,30 @@ import (
 
 // version is set by the linker for released binaries.
 var version = "dev"
+
+// built is the version, or the commit that a binary was built from.
+var built = builtFrom(version)
+
+func builtFrom(version string) string {
+	info, ok := debug.ReadBuildInfo()
+	if version != "dev" || !ok {
+		return version
+	}
+	return commitOf(version, info.Settings)
+}
+
+func commitOf(version string, settings []debug.BuildSetting) string {
+	const short = 12
+	for _, s := range settings {
+		switch {
+		case s.Key == "vcs.revision" && len(s.Value) >= short:
+			version = "dev-" + s.Value[:short]
+		case s.Key == "vcs.modified" && s.Value == "true" && version != "dev":
+			version += "-dirty"
+		}
+	}
+	return version
+}
 
 // exitCode ends the process with the code of the program that weir ran.
 type exitCode int
@@ -68,5 +93,5 @@ func rootCommand() *cobra.Command {
 
 // about is the version with the Spark version that clients are told.
 func about() string {
-	return fmt.Sprintf("%s, compatible with Apache Spark %s", version, sparkVersion)
+	return fmt.Sprintf("%s, compatible with Apache Spark %s", built, sparkVersion)
 }

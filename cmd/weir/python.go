@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"log/slog"
 	"os"
 
 	"github.com/weir-dev/weir/internal/pyworker"
@@ -14,12 +15,15 @@ type userPython struct {
 	path        []string // where modules of the program are
 }
 
-// serverPython is the interpreter that weir run would take. One that is not there
-// is found out by the first function.
-func serverPython() string {
-	if python, err := findPython(); err == nil {
+// serverPython is the interpreter that weir run would take. Without one the log says so,
+// and then the first function.
+func serverPython(log *slog.Logger) string {
+	python, err := findPython()
+	if err == nil {
 		return python
 	}
+	// Programs without functions of their own need none.
+	log.Warn("functions of programs will not run", "why", err)
 	return cmp.Or(os.Getenv("PYSPARK_PYTHON"), "python3")
 }
 

@@ -122,8 +122,9 @@ func (p *program) run() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "weir: pages at http://%s, data in %s\n", s.httpAddress(), p.dir)
-	err = p.execute(python, "sc://"+localhost(s.grpcAddress()))
+	at := addresses{HTTP: s.httpAddress(), secure: p.tlsCert != ""}
+	fmt.Fprintf(os.Stderr, "weir: pages at %s, data in %s\n", at.pages(), p.dir)
+	err = p.executeAlong(python, "sc://"+localhost(s.grpcAddress()))
 	ctx, cancel := context.WithTimeout(context.Background(), p.grace)
 	defer cancel()
 	return errors.Join(err, s.stop(ctx))
@@ -141,7 +142,7 @@ func (p *program) runOnRemote(python string) error {
 	if err := answers(p.remote); err != nil {
 		return err
 	}
-	return p.execute(python, p.remote)
+	return p.execute(python, p.remote, nil)
 }
 
 // remotePort is that of an address without one.
@@ -175,13 +176,30 @@ func (p *program) runOnLiveServer(python string, locked *vfs.LockedError) error 
 		return fmt.Errorf("%s cannot take effect: the server of %s (pid %d) is running already; "+
 			"end it first, or leave that out", strings.Join(p.given, ", "), p.dir, a.PID)
 	}
-	fmt.Fprintf(os.Stderr, "weir: using the server that holds %s (pid %d), pages at http://%s\n",
-		p.dir, a.PID, a.HTTP)
-	return p.execute(python, "sc://"+localhost(a.GRPC), staysVariable+"=1")
+	fmt.Fprintf(os.Stderr, "weir: using the server that holds %s (pid %d), pages at %s\n",
+		p.dir, a.PID, a.pages())
+	return p.execute(python, "sc://"+localhost(a.GRPC), nil, staysVariable+"=1")
 }
 
-// staysVariable tells the program's Python that the server outlives it.
-const staysVariable = "WEIR_SERVER_STAYS"
+const (
+	// staysVariable tells the program's Python whether the server outlives it.
+	staysVariable = "WEIR_SERVER_STAYS"
+	// pipeVariable is the descriptor of a pipe that closes when this process is gone.
+	pipeVariable = "WEIR_SERVER_PIPE"
+	// firstExtra is the descriptor that a process finds the first of its extra files at.
+	firstExtra = "3"
+)
+
+// executeAlong runs the program on the server of this process, with which it ends.
+func (p *program) executeAlong(python, remote string) error {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	defer write.Close()
+	return p.execute(python, remote, read, staysVariable+"=0", pipeVariable+"="+firstExtra)
+}
 
 // localhost is a loopback address with the name that clients allow a token on.
 func localhost(address string) string {
@@ -222,9 +240,13 @@ func programPython(python, program string) (userPython, error) {
 	return userPython{interpreter: python, path: []string{filepath.Dir(file)}}, err
 }
 
-// execute runs the program and hands its exit code on.
-func (p *program) execute(python, remote string, env ...string) error {
+// execute runs the program and hands its exit code on. It inherits a file, if there is
+// one.
+func (p *program) execute(python, remote string, inherits *os.File, env ...string) error {
 	cmd := exec.Command(python, append([]string{"-c", bootstrap}, p.line...)...)
+	if inherits != nil {
+		cmd.ExtraFiles = []*os.File{inherits}
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "SPARK_REMOTE="+remote, "SPARK_CONNECT_MODE_ENABLED=1")
 	cmd.Env = append(cmd.Env, env...)

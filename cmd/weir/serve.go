@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -84,6 +85,10 @@ func (f *serverFlags) absolute() error {
 			return err
 		}
 		*dir = abs
+	}
+	if f.root != "" && f.dir != f.root && !strings.HasPrefix(f.dir, strings.TrimSuffix(f.root, "/")+"/") {
+		return fmt.Errorf("--root %s does not hold --dir %s, where the tables are: no program could use them",
+			f.root, f.dir)
 	}
 	return nil
 }

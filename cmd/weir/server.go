@@ -65,6 +65,8 @@ type addresses struct {
 	HTTP string `json:"http"`
 	// CertSHA256 is what the certificate is known by, "" without TLS.
 	CertSHA256 string `json:"certSha256,omitempty"`
+
+	secure bool // there is TLS, by a certificate that others vouch for
 }
 
 // startServer opens the data directory and both ports.
@@ -80,7 +82,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	if f.console != nil {
 		console = f.console
 	}
-	f.user.interpreter = cmp.Or(f.user.interpreter, serverPython())
+	f.user.interpreter = cmp.Or(f.user.interpreter, serverPython(s.log))
 	confs, err := parseConfs(f.confs)
 	if err != nil {
 		return nil, err
@@ -105,7 +107,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.engine.Monitor().Versioned(version)
+	s.engine.Monitor().Versioned(built)
 	if err := s.listen(access, grpcAddress, f.http); err != nil {
 		return nil, errors.Join(err, s.engine.Close(context.Background()))
 	}
@@ -205,8 +207,12 @@ func listenError(what, flag, address string, err error) error {
 type takenError struct{ what, flag, address string }
 
 func (e *takenError) Error() string {
-	return fmt.Sprintf("the address %s for %s is taken by another program; %s chooses another, port 0 a "+
-		"free one, and clients then connect to that", e.address, e.what, e.flag)
+	text := fmt.Sprintf("the address %s for %s is taken by another program; "+
+		"%s chooses another, port 0 a free one", e.address, e.what, e.flag)
+	if e.flag == "--grpc" {
+		text += ", and clients then connect to that"
+	}
+	return text
 }
 
 func (s *server) servePages(f *serverFlags, a *access) {
@@ -237,7 +243,7 @@ func (s *server) stopQuery(ctx context.Context, runID string) error {
 
 // newPages is the server of the HTTP port.
 func newPages(a *access, queries *monitor.Registry, o ui.Options, log *slog.Logger) *http.Server {
-	o.Version, o.Hosts, o.Now = version, a.hosts, time.Now
+	o.Version, o.Hosts, o.Now = built, a.hosts, time.Now
 	o.Token, o.SameUser, o.Private = a.connect.Token, sameUser, a.private
 	if !a.open {
 		o.MayHear = sameUser

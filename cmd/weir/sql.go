@@ -30,6 +30,7 @@ type statement struct {
 	json   bool
 	// vertical prints a line for each value.
 	vertical bool
+	dirNamed bool // --dir was given
 }
 
 func sqlCommand() *cobra.Command {
@@ -47,6 +48,7 @@ func sqlCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s.dirNamed = c.Flags().Changed("dir")
 			return s.run(c.OutOrStdout(), func(ctx context.Context, at *weir.Session) (*weir.Frame, error) {
 				return at.SQL(ctx, text)
 			})
@@ -143,7 +145,8 @@ func (s *statement) session() (at *weir.Session, end func(context.Context) error
 	if err != nil {
 		return nil, nil, err
 	}
-	if remote := cmp.Or(s.remote, liveServer(s.dir)); remote != "" {
+	live := liveServer(s.dir)
+	if remote := cmp.Or(s.remote, live.remote()); remote != "" {
 		if s.remote == "" && len(s.confs) > 0 {
 			return nil, nil, fmt.Errorf("--conf cannot take effect: the server of %s runs already", s.dir)
 		}
@@ -151,7 +154,13 @@ func (s *statement) session() (at *weir.Session, end func(context.Context) error
 		if err == nil && token != "" {
 			at = at.WithToken(token)
 		}
+		if known := live.trust(); err == nil && s.remote == "" && known != nil {
+			at = at.WithTLS(known)
+		}
 		return at, none, err
+	}
+	if _, err := os.Stat(s.dir); s.dirNamed && errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("there is no data directory %s: weir serve and weir run make one", s.dir)
 	}
 	f := s.serverFlags
 	f.http, f.python, f.token = "127.0.0.1:0", cmp.Or(f.python, "off"), ""
@@ -164,18 +173,29 @@ func (s *statement) session() (at *weir.Session, end func(context.Context) error
 	return at, server.stop, err
 }
 
-// liveServer is where the server of a data directory listens, "" when none does.
-func liveServer(dir string) string {
+// liveServer is where the server of a data directory listens, nowhere when none does.
+func liveServer(dir string) addresses {
 	data, err := os.ReadFile(filepath.Join(dir, addressFile))
 	var a addresses
 	if err != nil || json.Unmarshal(data, &a) != nil || a.GRPC == "" {
-		return ""
+		return addresses{}
 	}
 	// The file of a server that was killed is still there.
 	conn, err := net.DialTimeout("tcp", a.GRPC, time.Second)
 	if err != nil {
-		return ""
+		return addresses{}
 	}
 	conn.Close()
-	return "sc://" + localhost(a.GRPC)
+	return a
+}
+
+// remote is where programs find the server, "" for nowhere.
+func (at *addresses) remote() string {
+	switch {
+	case at.GRPC == "":
+		return ""
+	case at.CertSHA256 != "":
+		return "sc://" + reachable(localhost(at.GRPC)) + "/;use_ssl=true"
+	}
+	return "sc://" + reachable(localhost(at.GRPC))
 }

@@ -36,7 +36,7 @@ func must(t *testing.T, c *cobra.Command, args ...string) string {
 
 // On the engine of this process, then on a live server of the same directory.
 func TestStatementsFromTheCommandLine(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := t.TempDir()
 	sql := func(args ...string) (string, error) {
 		return command(t, sqlCommand(), append([]string{"--dir", dir}, args...)...)
 	}
@@ -107,7 +107,7 @@ func TestStatementsFromTheCommandLine(t *testing.T) {
 
 func TestInspectLooksIntoFiles(t *testing.T) {
 	dir := t.TempDir()
-	data, table := filepath.Join(dir, "data"), filepath.Join(dir, "table")
+	data, table := t.TempDir(), filepath.Join(dir, "table")
 	must(t, sqlCommand(), "--dir", data, "CREATE TABLE delta.`"+table+"` (a INT) USING delta")
 	must(t, sqlCommand(), "--dir", data, "INSERT INTO delta.`"+table+"` VALUES (1)")
 	if out := must(t, inspectCommand(), "delta", table); !strings.Contains(out, "numFiles") ||
@@ -128,7 +128,7 @@ func TestInspectLooksIntoFiles(t *testing.T) {
 			t.Errorf("%v: %v %s", args, err, out)
 		}
 	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("inspecting left %v, %v", entries, err)
 	}
 }

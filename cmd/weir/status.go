@@ -24,7 +24,7 @@ import (
 
 func statusCommand() *cobra.Command {
 	var a asked
-	var asJSON bool
+	var asJSON, check bool
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say how the queries of a running server do",
@@ -38,12 +38,33 @@ func statusCommand() *cobra.Command {
 				_, err = fmt.Fprintln(c.OutOrStdout(), string(body))
 				return err
 			}
-			return printFleet(c.OutOrStdout(), body, widthOf(c.OutOrStdout()))
+			if err := printFleet(c.OutOrStdout(), body, widthOf(c.OutOrStdout())); err != nil || !check {
+				return err
+			}
+			return troubled(body)
 		},
 	}
 	a.add(c)
+	c.Flags().BoolVar(&check, "check", false, "end with 1 when a query needs somebody, for scripts and cron")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the answer of GET /api/v1/fleet as it is")
 	return c
+}
+
+// troubled is an exit code of 1 where the fleet has a query that somebody should look at.
+func troubled(fleet []byte) error {
+	var f struct {
+		Queries []struct{ State health.State }
+	}
+	if err := json.Unmarshal(fleet, &f); err != nil {
+		return err
+	}
+	for _, q := range f.Queries {
+		switch q.State {
+		case health.Failed, health.Stalled, health.Breach, health.Behind, health.Lagging:
+			return exitCode(1)
+		}
+	}
+	return nil
 }
 
 func topCommand() *cobra.Command {

@@ -41,9 +41,9 @@
 //	U1  A request whose Host is neither loopback nor the address that the server
 //	    was told to listen on is refused, so that no foreign page can read the
 //	    API through a name that it points at this machine; so is one with the
-//	    Origin of another site. A request with the server's token needs no such
-//	    check; one with the cookie that a browser got for it (login.go) has to come
-//	    from a page of the address that it goes to.
+//	    Origin of another site. At such a name a server with a token asks for it; a
+//	    request that shows it needs no such check, one with the cookie that a browser
+//	    got for it (login.go) has to come from a page of the address that it goes to.
 //	U2  No page runs script or style that is not served from here, and none that
 //	    stands in it: no style attribute, in templates as in scripts.
 //	U3  GET and HEAD change nothing. A POST is admitted with the server's token, or from

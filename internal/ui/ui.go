@@ -131,6 +131,9 @@ func (s *server) refuse(r *http.Request) (code int, why string) {
 		s.logins.miss(addressOf(r), o.Now())
 	}
 	switch {
+	case !s.ownHost(r.Host) && o.Token != "":
+		// Nobody is known by the machine that they are on here, the token is for all.
+		return http.StatusUnauthorized, "a bearer token is needed at this host name"
 	case !s.ownHost(r.Host):
 		return http.StatusMisdirectedRequest, "this host name is not one of the server's"
 	case !s.ownOrigin(r.Header.Get("Origin")):

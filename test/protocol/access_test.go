@@ -61,6 +61,11 @@ func TestTokensAndTLSDecideWhoConnects(t *testing.T) {
 			if out, err := status.CombinedOutput(); err != nil {
 				t.Errorf("weir status: %v, %s", err, out)
 			}
+			sql := exec.CommandContext(t.Context(), testkit.Binary(t), "sql", "--dir", s.Dir, "--token-file", secret,
+				"SELECT 6 * 7 AS n")
+			if out, err := sql.CombinedOutput(); err != nil || !strings.Contains(string(out), "| 42|") {
+				t.Errorf("weir sql: %v, %s", err, out)
+			}
 			var urls []string
 			for parameters := range tt.want {
 				host := strings.Replace(s.GRPC, "127.0.0.1", "localhost", 1)
