@@ -62,7 +62,7 @@ func batchAt(q *monitor.Query, id int64, end time.Time) {
 // read gives a table's rows, each a text of some columns.
 func (r *rig) read(table string, columns ...string) []string {
 	r.t.Helper()
-	s, err := delta.Table{FS: vfs.NewLocal(), Dir: filepath.Join(r.options.Dir, table)}.Load(r.t.Context())
+	s, err := delta.Table{FS: r.options.Files, Dir: filepath.Join(r.options.Dir, table)}.Load(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}

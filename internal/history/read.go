@@ -287,6 +287,9 @@ func (s *Store) scan(ctx context.Context, table int, w span, visit func(*row) bo
 	t := &s.tables[table]
 	place := delta.Table{FS: s.options.Files, Dir: s.dir(t)}
 	snapshot, err := place.Load(ctx)
+	if delta.IsNotTable(err) {
+		return nil // it could not be made yet
+	}
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.name, err)
 	}

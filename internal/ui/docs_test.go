@@ -53,7 +53,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	fields := map[string]bool{}
 	for _, body := range []any{
 		fleet{}, detail{}, queryList{}, batchList{}, logList{}, seriesJSON{}, build{}, resourcesJSON{},
-		environmentJSON{}, fleetEvent{}, queryEvent{}, apiError{},
+		environmentJSON{}, fleetEvent{}, queryEvent{}, alertsEvent{}, apiError{},
 		runList{}, pastRun{}, comparison{}, eventlog.Push{}, eventlog.Pushed{},
 		alertsJSON{}, silencing{}, silencedJSON{}, reloadedJSON{}, csrfJSON{},
 	} {

@@ -28,6 +28,7 @@ type page struct {
 	stop   string // the same of somebody who may stop the page's query
 	now    instant
 	begun  instant // the server
+	firing int     // alerts that nobody has silenced
 	// Which pages about the server there are.
 	environment, resources, alerts bool
 }
@@ -36,22 +37,24 @@ type page struct {
 type navItem struct {
 	href, key, word, means string
 	current                bool
+	counts                 bool // how many alerts fire stands beside it
 }
 
 // fleetPages are the pages below the fleet.
 var fleetPages = []string{"fleet", "query", "runs", "run"}
 
 func (p *page) nav() []navItem {
-	items := []navItem{{"/", "f", "Fleet", "the fleet", slices.Contains(fleetPages, p.name)}}
+	items := []navItem{{"/", "f", "Fleet", "the fleet", slices.Contains(fleetPages, p.name), false}}
 	if p.alerts {
-		items = append(items, navItem{"/alerts", "a", "Alerts", "alerts", p.name == "alerts"})
+		items = append(items, navItem{"/alerts", "a", "Alerts", "alerts", p.name == "alerts", true})
 	}
-	items = append(items, navItem{"/compare", "c", "Compare", "compare two runs", p.name == "compare"})
+	items = append(items, navItem{"/compare", "c", "Compare", "compare two runs", p.name == "compare", false})
 	if p.resources {
-		items = append(items, navItem{"/resources", "r", "Resources", "resources", p.name == "resources"})
+		items = append(items, navItem{"/resources", "r", "Resources", "resources", p.name == "resources", false})
 	}
 	if p.environment {
-		items = append(items, navItem{"/environment", "e", "Environment", "environment", p.name == "environment"})
+		items = append(items, navItem{"/environment", "e", "Environment", "environment", p.name == "environment",
+			false})
 	}
 	return items
 }
@@ -98,6 +101,9 @@ func (s *server) newPage(r *http.Request, name, title string) *page {
 		alerts: s.options.Alerts != nil}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		p.theme = c.Value
+	}
+	if s.options.Alerts != nil {
+		p.firing, _ = s.options.Alerts.Firing()
 	}
 	if s.inSession(r) {
 		p.csrf = s.csrf
@@ -173,4 +179,12 @@ func (t instant) unixMs() string { return strconv.FormatInt(time.Time(t).UnixMil
 // plus is so many seconds later.
 func (t instant) plus(seconds int) instant {
 	return instant(time.Time(t).Add(time.Duration(seconds) * time.Second))
+}
+
+// firingText says how many alerts fire, behind the word Alerts.
+func firingText(n int) string {
+	if n == 1 {
+		return ", 1 alert fires"
+	}
+	return ", " + strconv.Itoa(n) + " alerts fire"
 }

@@ -73,6 +73,18 @@ func streampageHead(qw422016 *qt422016.Writer, p *page) {
 		}
 		qw422016.N().S(`>`)
 		qw422016.E().S(n.word)
+		if n.counts {
+			qw422016.N().S(`<b class="firing" id="firing"`)
+			if p.firing == 0 {
+				qw422016.N().S(` `)
+				qw422016.N().S(`hidden`)
+			}
+			qw422016.N().S(`><span aria-hidden="true">`)
+			qw422016.N().D(p.firing)
+			qw422016.N().S(`</span><span class="sr">`)
+			qw422016.E().S(firingText(p.firing))
+			qw422016.N().S(`</span></b>`)
+		}
 		qw422016.N().S(`</a>`)
 	}
 	qw422016.N().S(`</nav><div class="end"><span class="live" id="live"><i class="dot" aria-hidden="true"></i><span>As of</span>`)

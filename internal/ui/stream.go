@@ -29,10 +29,10 @@ const (
 func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 	values := r.URL.Query()
 	views, ids := values["view"], values["id"]
-	known := func(v string) bool { return v == "fleet" || v == "query" }
+	known := func(v string) bool { return v == "fleet" || v == "query" || v == "alerts" }
 	if len(views) == 0 || slices.ContainsFunc(views, func(v string) bool { return !known(v) }) ||
 		len(ids) > mostWatched || slices.Contains(views, "query") != (len(ids) > 0) {
-		refuse(w, http.StatusBadRequest, "view is fleet, or query with an id; both and up to "+
+		refuse(w, http.StatusBadRequest, "view is fleet, alerts, or query with an id; all of them and up to "+
 			strconv.Itoa(mostWatched)+" ids may be given")
 		return
 	}
@@ -45,6 +45,8 @@ func (s *server) stream(w http.ResponseWriter, r *http.Request) {
 	defer s.streams.Add(-1)
 	t := &teller{server: s, out: w, control: http.NewResponseController(w), hears: s.mayHear(r)}
 	t.fleet = slices.Contains(views, "fleet")
+	t.alerts = slices.Contains(views, "alerts") && s.options.Alerts != nil
+	t.firing = -1
 	t.last = sequence(r.Header.Get("Last-Event-ID"))
 	for _, id := range ids {
 		t.queries = append(t.queries, &toldQuery{id: id})
@@ -62,6 +64,8 @@ type teller struct {
 	out     http.ResponseWriter
 	control *http.ResponseController
 	fleet   bool
+	alerts  bool
+	firing  int   // alerts as told last, -1 before
 	hears   bool  // it is told what functions print
 	last    int64 // number of the last event about the fleet
 	queries []*toldQuery
@@ -108,6 +112,12 @@ func (t *teller) tell(now time.Time) {
 		t.write(seq, "fleet", e)
 	}
 	t.last = seq
+	if t.alerts {
+		if firing, _ := t.server.options.Alerts.Firing(); firing != t.firing {
+			t.firing = firing
+			t.write(seq, "alerts", &alertsEvent{now.UnixMilli(), firing})
+		}
+	}
 	for _, q := range t.queries {
 		found := t.server.registry.Find(q.id)
 		e := q.since(t.server, found, now)
@@ -122,6 +132,12 @@ func (t *teller) write(seq int64, name string, e any) {
 	fmt.Fprintf(&t.buffer, "id: %d\nevent: %s\ndata: ", seq, name)
 	t.buffer.Write(mustJSON(e))
 	t.buffer.WriteString("\n\n")
+}
+
+// alertsEvent is what a stream is told of alerts, when it has changed.
+type alertsEvent struct {
+	NowAtMs int64 `json:"nowAtMs"`
+	Firing  int   `json:"firing"`
 }
 
 // toldQuery is a query that a stream tells of.

@@ -263,7 +263,7 @@ func TestStreamOfAQueryTellsNewBatches(t *testing.T) {
 
 func TestStreamRefusesWhatItCannotTell(t *testing.T) {
 	h := New(monitor.NewRegistry(), Options{Now: time.Now})
-	for _, query := range []string{"", "view=", "view=alerts", "view=query", "id=a", "view=fleet&id=a",
+	for _, query := range []string{"", "view=", "view=alert", "view=query", "id=a", "view=fleet&id=a",
 		"view=query" + strings.Repeat("&id=a", mostWatched+1)} {
 		w := get(t, h, "GET", "/api/v1/stream?"+query, "localhost")
 		if w.Code != http.StatusBadRequest || !json.Valid(w.Body.Bytes()) {

@@ -208,6 +208,20 @@ await check('alerts are silenced on their page', {}, async page => {
   same('what scripts of texts left', await page.evaluate(() => typeof globalThis.pwned), 'undefined');
 });
 
+await check('alerts that fire are counted beside their link', {}, async (page, context) => {
+  await page.goto(urls.all + '/environment'); // a page that stands still otherwise
+  await page.waitForFunction(() => /^\d+$/.test(document.querySelector('#firing:not([hidden])')?.children[0].textContent));
+  const shown = await text(page, '#firing [aria-hidden]'), n = +shown;
+  same('what is read aloud', await text(page, 'nav a[href="/alerts"]'), `Alerts${n}, ${n} alerts fire`);
+  const alerts = await context.newPage();
+  await open(alerts, urls.all + '/alerts');
+  await alerts.locator('tr.hot').first().getByRole('button').press('Enter'); // silenced
+  await page.waitForFunction(n => +document.querySelector('#firing').children[0].textContent === n - 1, n);
+  await alerts.waitForSelector('button:text-is("End")');
+  await alerts.locator('button:text-is("End")').first().click();
+  await page.waitForFunction(n => +document.querySelector('#firing').children[0].textContent === n, n);
+});
+
 await check('logging in and out', {}, async page => {
   await page.goto(urls.locked + '/queries/x');
   same('the page instead', new URL(page.url()).pathname, '/login');

@@ -110,6 +110,19 @@ function lively() {
   $('span', live).textContent = late ? 'Not live, as of' : 'Live, as of';
 }
 
+// watch follows what a page wants, and how many alerts fire, which stands beside their link on every page.
+function watch(want, hear) {
+  follow(want, (name, e) => {
+    if (name !== 'alerts') return hear(name, e);
+    const mark = $('#firing');
+    if (!mark) return;
+    mark.hidden = !e.firing;
+    const [shown, told] = mark.children;
+    shown.textContent = e.firing;
+    told.textContent = e.firing === 1 ? ', 1 alert fires' : `, ${e.firing} alerts fire`;
+  });
+}
+
 // said tells those who do not see it that states changed, and nothing else.
 function said(changes) {
   if (!changes.length) return;
@@ -131,7 +144,7 @@ function fleetPage() {
   };
   let rows = [], selected = '', sorted = 0, known = false;
 
-  follow({ fleet: true }, (_, e) => {
+  watch({ fleet: true }, (_, e) => {
     take(e);
     if (!table) {
       beat(e.nowAtMs);
@@ -420,7 +433,7 @@ function detailPage() {
   let q = null, list = null, printed = null, lastBatch = null, state = '';
   charts.start();
 
-  follow({ id }, async (_, e) => {
+  watch({ id }, async (_, e) => {
     beat(e.nowAtMs);
     if (e.gone) return;
     if (e.query) {
@@ -473,8 +486,14 @@ function detailPage() {
   }
 }
 
+// ---- pages that stand still, but for the number of alerts ----
+function stillPage() {
+  if ($('#firing')) watch({}, () => {});
+}
+
 // ---- resources and alerts, which the server renders anew ----
 function resourcesPage() {
+  stillPage();
   setInterval(async () => {
     if (document.hidden) return;
     const text = await get('/' + document.body.dataset.page, 'text').catch(() => '');
@@ -486,6 +505,6 @@ function resourcesPage() {
 }
 
 shell();
-({ fleet: fleetPage, query: detailPage, resources: resourcesPage, alerts: resourcesPage })[document.body.dataset.page]?.();
+(({ fleet: fleetPage, query: detailPage, resources: resourcesPage, alerts: resourcesPage })[document.body.dataset.page] || stillPage)();
 setInterval(() => { if (clock.heard) lively(); }, 1000);
 document.documentElement.dataset.ready = '1';

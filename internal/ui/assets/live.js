@@ -5,7 +5,7 @@
 const BEAT = 5000; // how often tabs say what they want
 const FORGET = 15000; // after so long a silence, of a tab or of the server, it is taken for gone
 
-// follow calls hear(name, event) for what this tab wants: { fleet: true } or { id }.
+// follow calls hear(name, event) for what this tab wants, { fleet: true }, { id } or nothing, and for alerts.
 export function follow(want, hear) {
   const tab = crypto.getRandomValues(new Uint32Array(1))[0];
   const shared = Boolean(navigator.locks && globalThis.BroadcastChannel);
@@ -13,7 +13,7 @@ export function follow(want, hear) {
   const others = new Map(); // by tab: what it wants, and when it said so
   let source = null, opened = '', heard = 0, release = null, waiting = null;
 
-  const mine = (name, e) => name === 'fleet' ? want.fleet : e.id === want.id;
+  const mine = (name, e) => name === 'alerts' || (name === 'fleet' ? want.fleet : e.id === want.id);
   const deliver = (name, e) => { if (mine(name, e)) hear(name, e); };
 
   function address() {
@@ -22,6 +22,7 @@ export function follow(want, hear) {
     const ids = [...new Set(wants.map(w => w.id).filter(Boolean))].slice(0, 16);
     if (ids.length) p.append('view', 'query');
     ids.forEach(id => p.append('id', id));
+    p.append('view', 'alerts');
     return '/api/v1/stream?' + p;
   }
 
@@ -31,7 +32,7 @@ export function follow(want, hear) {
     heard = Date.now();
     opened = address();
     source = new EventSource(opened);
-    for (const name of ['fleet', 'query']) {
+    for (const name of ['fleet', 'query', 'alerts']) {
       source.addEventListener(name, message => {
         heard = Date.now();
         const e = JSON.parse(message.data);
