@@ -145,6 +145,25 @@ func (r *resolver) sugarOrLeaf(n plan.Node) (plan.Node, error) {
 	case *plan.StatePython:
 		return r.statePython(n)
 	default:
+		return r.statisticOf(n)
+	}
+}
+
+func (r *resolver) statisticOf(n plan.Node) (plan.Node, error) {
+	switch n := n.(type) {
+	case *plan.Statistics:
+		return r.statistics(n)
+	case *plan.PairStatistic:
+		return r.pairStatistic(n)
+	case *plan.Quantiles:
+		return r.quantiles(n)
+	case *plan.Sample:
+		return r.sample(n)
+	case *plan.SampleBy:
+		return r.sampleBy(n)
+	case *plan.Unpivot:
+		return r.unpivot(n)
+	default:
 		return nil, plan.Unsupported(fmt.Sprintf("the relation %T", n))
 	}
 }

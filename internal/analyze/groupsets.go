@@ -172,6 +172,14 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 		return nil, err
 	}
 	column = unnamed(column)
+	if n.Pivot.Rest {
+		used := plan.References(append(calls[:len(calls):len(calls)], column)...)
+		for _, a := range in.Output() {
+			if !used[a.ID] {
+				groups = append(groups, a)
+			}
+		}
+	}
 	key := &plan.Alias{Child: column, Names: []string{r.sqlText(column)}, ID: r.IDs.Next()}
 	inner := &grouping{in: x.exposed(in), origin: n.Origin}
 	inner.groups = append(append(inner.groups, groups...), column)

@@ -60,7 +60,9 @@ func evalRowID(ev *Evaluator, i int, sel chunk.Sel) (*chunk.Vector, error) {
 
 // seeds says which argument of a volatile function is its seed, to which Spark
 // adds the number of the partition.
-var seeds = map[string]int{"rand": 0, "randn": 0, "uuid": 0, "randstr": 1, "shuffle": 1, "uniform": 2}
+var seeds = map[string]int{
+	"rand": 0, "randn": 0, "uuid": 0, "randstr": 1, "shuffle": 1, "uniform": 2, "draw": 0, "draws": 2,
+}
 
 // partKernel is the kernel of a volatile step for the partition of the chunk.
 func (ev *Evaluator) partKernel(i int) (function.Kernel, error) {

@@ -22,7 +22,7 @@ func (p *planner) buildFilter(n *plan.Filter, want need) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
-	if hasSubquery(n.Cond) {
+	if notOptimized(n.Cond) {
 		in = in.spread()
 	}
 	set, err := p.compileSet([]plan.Expr{n.Cond}, in.attrs)

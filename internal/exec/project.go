@@ -28,7 +28,7 @@ func (p *planner) buildProject(n *plan.Project, want need) (input, error) {
 	if err != nil {
 		return input{}, err
 	}
-	if hasSubquery(exprs...) {
+	if notOptimized(exprs...) {
 		in = in.spread()
 	}
 	set, err := p.compileSet(exprs, in.attrs)
@@ -38,11 +38,15 @@ func (p *planner) buildProject(n *plan.Project, want need) (input, error) {
 	return input{op: &projectOp{in.op, set}, attrs: attrs, local: in.local}, nil
 }
 
-// hasSubquery reports whether expressions hold a subquery, which Spark does not
-// evaluate while it optimizes.
-func hasSubquery(exprs ...plan.Expr) bool {
+// notOptimized reports whether expressions hold what Spark does not evaluate while it
+// optimizes: a subquery, or what a sample draws.
+func notOptimized(exprs ...plan.Expr) bool {
 	for _, e := range exprs {
-		if plan.Contains(e, func(p plan.Expr) bool { _, ok := p.(*plan.Subquery); return ok }) {
+		if plan.Contains(e, func(p plan.Expr) bool {
+			_, sub := p.(*plan.Subquery)
+			c, ok := p.(*plan.Call)
+			return sub || ok && (c.Name == "draw" || c.Name == "draws")
+		}) {
 			return true
 		}
 	}

@@ -51,7 +51,7 @@ func miscDefs() []*fn.Def {
 		{Name: "spark_partition_id", Shown: "SPARK_PARTITION_ID", Group: "misc_funcs", Volatile: true,
 			Bind: fn.Nothing(plan.Int).Bind},
 	}
-	return append(defs, castDefs()...)
+	return append(append(defs, drawDefs()...), castDefs()...)
 }
 
 // bindTypeOf makes a constant of the type's name: the argument is not evaluated.

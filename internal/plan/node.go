@@ -372,6 +372,8 @@ type Aggregate struct {
 type Pivot struct {
 	Column Expr
 	Values []Expr
+	// Rest groups by all columns that neither Column nor the aggregates use.
+	Rest bool
 }
 
 // NewAggregate groups in.

@@ -20,8 +20,7 @@ func (p *parser) fromClause() plan.Node {
 	for p.ahead("LATERAL", "VIEW") {
 		in = p.lateralView(in)
 	}
-	p.pivots()
-	return in
+	return p.pivots(in)
 }
 
 // relation reads a table, a query or a function, and what is joined to it. left
@@ -38,7 +37,7 @@ func (p *parser) relation(left plan.Node) plan.Node {
 		in = &plan.Join{Left: left, Right: in, Lateral: lateral, Origin: p.origin(start)}
 	}
 	for p.err == nil {
-		p.pivots()
+		in = p.pivots(in)
 		kind, tokens := p.joinAhead()
 		if tokens == 0 {
 			return in
@@ -54,20 +53,6 @@ func (p *parser) relation(left plan.Node) plan.Node {
 		in = j
 	}
 	return in
-}
-
-// pivots refuses PIVOT and UNPIVOT.
-func (p *parser) pivots() {
-	for p.atAny("PIVOT", "UNPIVOT") && p.clauseAhead(0) {
-		start := p.i
-		word := p.cur().word
-		for !p.at("(") && p.cur().kind != tokEnd {
-			p.skip(1)
-		}
-		p.skipParentheses()
-		p.refuse(start, word+" in SQL")
-		p.tableAlias()
-	}
 }
 
 // skipParentheses skips "(" and everything up to its mate.
@@ -226,13 +211,8 @@ func (p *parser) timeTravel() plan.Options {
 // finishRelation reads what may follow a relation: TABLESAMPLE, WATERMARK, an
 // alias.
 func (p *parser) finishRelation(start int, in plan.Node) plan.Node {
-	if own := p.i; p.at("TABLESAMPLE") && p.clauseAhead(0) {
-		p.skip(1)
-		p.skipParentheses()
-		if p.accept("REPEATABLE") {
-			p.skipParentheses()
-		}
-		p.refuse(own, "TABLESAMPLE")
+	if p.at("TABLESAMPLE") && p.clauseAhead(0) {
+		in = p.tableSample(in)
 	}
 	if p.at("WATERMARK") && p.clauseAhead(0) && !p.atAnyAt(1, "WHERE") {
 		in = p.watermark(in)

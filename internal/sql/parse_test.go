@@ -92,11 +92,10 @@ func TestMistakesInWhatParsesWaitForTheRest(t *testing.T) {
 
 func TestRefusalsNameWhatIsRefused(t *testing.T) {
 	for text, what := range map[string]string{
-		"SELECT * FROM t TABLESAMPLE (5 ROWS)":                       "TABLESAMPLE",
 		"SELECT a FROM t QUALIFY row_number() OVER (ORDER BY a) = 1": "QUALIFY",
-		"FROM t |> WHERE a > 1":                                      "The pipe operator |>",
-		"SELECT * FROM t PIVOT (sum(a) FOR b IN (1))":                "PIVOT in SQL",
-		"WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r":             "WITH RECURSIVE",
+		"FROM t |> WHERE a > 1":                                 "The pipe operator |>",
+		"SELECT * FROM t PIVOT (sum(a) FOR (b, c) IN ((1, 2)))": "PIVOT by several columns",
+		"WITH RECURSIVE r AS (SELECT 1) SELECT * FROM r":        "WITH RECURSIVE",
 		"VACUUM t LITE":                                          "VACUUM LITE",
 		"OPTIMIZE t FULL":                                        "OPTIMIZE FULL",
 		"CONVERT TO DELTA parquet.`/x`":                          "CONVERT TO DELTA",

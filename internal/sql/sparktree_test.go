@@ -64,6 +64,8 @@ func (w *treeWriter) node(n plan.Node, depth int) {
 		w.limit(n, depth)
 	case *plan.SubqueryAlias:
 		w.alias(n.Name[0], n.Columns, n.Input, depth)
+	case *plan.Unpivot:
+		w.unpivot(n, depth)
 	case *plan.Set:
 		w.set(n, depth)
 	case *plan.Reset:
@@ -72,6 +74,21 @@ func (w *treeWriter) node(n plan.Node, depth int) {
 		w.unary(n, depth)
 		w.children(n, depth)
 	}
+}
+
+// unpivot is of one column of values; NULLs go away in a filter of their own.
+func (w *treeWriter) unpivot(n *plan.Unpivot, depth int) {
+	if !n.Nulls {
+		w.line(depth, "Filter isnotnull(coalesce(%s))", strings.Join(n.Names, ", "))
+		depth++
+	}
+	lists := make([]string, len(n.Values))
+	for i, group := range n.Values {
+		lists[i] = "List(" + w.list(group) + ")"
+	}
+	names := strings.Join(n.Names, ", ")
+	w.line(depth, "Unpivot List(%s), %s, [%s]", strings.Join(lists, ", "), n.Variable, names)
+	w.children(n, depth)
 }
 
 func (w *treeWriter) set(n *plan.Set, depth int) {

@@ -1,0 +1,146 @@
+"""Statistics, samples, and columns turned into rows and back."""
+import datetime
+import decimal
+
+from pyspark.sql import DataFrame, functions as F
+from pyspark.sql.functions import array, col, lit
+
+CASES = [
+    r"""df.describe("k")""",
+    r"""df.describe("zz")""",
+    r"""e.describe()""",
+    r"""df.select("k").describe()""",
+    r"""spark.createDataFrame([(True, None)], "b boolean, d date").describe()""",
+    r"""df.summary("zz")""",
+    r"""df.summary("120%")""",
+    r"""e.summary()""",
+    r"""w.unpivot("id", ["a","b"], "var", "val")""",
+    r"""w.unpivot(["id"], None, "var", "val")""",
+    r"""w.unpivot([], ["a","b"], "var", "val")""",
+    r"""w.unpivot("id", ["a","c"], "var", "val")""",
+    r"""w.unpivot("id", [], "var", "val")""",
+    r"""w.unpivot(["id","a"], [col("b").alias("bb"), "b"], "var", "val")""",
+    r"""w.unpivot("id", ["zz"], "var", "val")""",
+    r"""w.melt("id", ["a"], "var", "val")""",
+    r"""w.unpivot(["id","c"], ["a","id"], "id", "c")""",
+    r"""w.unpivot("id", [(col("a") + 1)], "v", "x")""",
+    r"""df.stat.approxQuantile("n", [0.0, 0.5, 1.0], 0.0)""",
+    r"""df.stat.approxQuantile(["n","d"], [0.25, 0.5], 0.1)""",
+    r"""df.stat.approxQuantile("k", [0.5], 0.0)""",
+    r"""df.stat.approxQuantile("n", [2.0], 0.0)""",
+    r"""e.stat.approxQuantile("n", [0.5], 0.0)""",
+    r"""df.stat.cov("n","d")""",
+    r"""df.stat.cov("n","n")""",
+    r"""df.stat.corr("n","d")""",
+    r"""df.stat.corr("n","n")""",
+    r"""df.stat.cov("k","d")""",
+    r"""df.stat.corr("n","d","spearman")""",
+    r"""e.stat.cov("n","d")""",
+    r"""e.stat.corr("n","d")""",
+    r"""spark.range(20).sample(0.5, 42)""",
+    r"""spark.range(20).sample(True, 0.5, 42)""",
+    r"""spark.range(20).sample(fraction=1.0, seed=1)""",
+    r"""spark.range(20).sample(0.0, 1)""",
+    r"""spark.range(20).sample(1.5, 1)""",
+    r"""spark.range(20).sample(True, 2.0, 7)""",
+    r"""spark.range(20).sample(-0.5, 1)""",
+    r"""spark.range(0, 30, 1, 1).sample(0.3, 7)""",
+    r"""spark.range(0, 30, 1, 3).sample(0.3, 7)""",
+    r"""spark.range(0, 1000, 1, 1).sample(0.1, 3).agg(F.count("*"), F.sum("id"))""",
+    r"""spark.range(0, 1000, 1, 1).sample(True, 0.1, 3).agg(F.count("*"), F.sum("id"))""",
+    r"""spark.range(0, 1000, 1, 1).sample(True, 3.3, 3).agg(F.count("*"), F.sum("id"))""",
+    r"""df.sample(0.5, 3)""",
+    r"""[x.collect() for x in spark.range(10).randomSplit([1.0, 2.0], 5)]""",
+    r"""[x.collect() for x in spark.range(0,10,1,1).randomSplit([0.3, 0.3, 0.4], 9)]""",
+    r"""spark.range(0,100,1,1).withColumn("k", col("id") % 3).sampleBy("k", {0: 0.1, 1: 0.5}, 3)""",
+    r"""spark.range(0,100,1,2).withColumn("k", (col("id") % 3).cast("string")).stat.sampleBy("k", {"0": 0.1, "1": 0.5}, 3)""",
+    r"""spark.sql('select * from t tablesample (50 percent) repeatable (1) x')""",
+    r"""spark.sql('select * from t tablesample (200 percent)')""",
+    r"""spark.sql('select * from t tablesample (-1 rows)')""",
+    r"""df.na.fill(0)""",
+    r"""df.na.fill("z")""",
+    r"""df.na.fill({"n": 7, "s": "q"})""",
+    r"""df.na.fill(True)""",
+    r"""df.fillna(1.9, subset=["n"])""",
+    r"""df.na.drop()""",
+    r"""df.na.drop("all")""",
+    r"""df.na.drop(thresh=3)""",
+    r"""df.na.drop(subset=["n","s"], how="all")""",
+    r"""df.na.replace("a","A")""",
+    r"""df.na.replace({"a":"A","x":None})""",
+    r"""df.replace([1,2],[10,20],"n")""",
+    r"""df.replace(float("nan"), 0.0)""",
+    r"""df.na.fill({"zz": 1})""",
+    r"""df.na.drop(subset=["zz"])""",
+    r"""df.groupBy("k").pivot("s", ["x","y"]).agg(F.sum("n"), F.max("d").alias("m"))""",
+    r"""spark.sql('select * from (select id, a, b from values (1,2,3) v(id,a,b)) unpivot (val for name in (a, b))')""",
+    r"""spark.sql("select * from (select k, n, s from t) pivot (sum(n) for s in ('x','y'))")""",
+    r"""spark.sql("select * from (select k, n, s from t) pivot (sum(n) as su, max(n) for s in ('x' as xx,'y'))")""",
+    r"""spark.sql('select * from values (1,2,3,4) v(a,b,c,d) unpivot ((p,q) for name in ((a,b),(c,d)))')""",
+    r"""spark.sql('select * from t unpivot (v for c in (n, zz))')""",
+    r"""one.stat.cov("a","b")""",
+    r"""one.stat.corr("a","b")""",
+    r"""two.stat.cov("a","b")""",
+    r"""two.stat.corr("a","b")""",
+    r"""two.stat.cov("a","zz")""",
+    r"""two.stat.corr("a","s")""",
+    r"""two.stat.approxQuantile(["a","b"], [0.5], 0.3)""",
+    r"""two.stat.approxQuantile("zz", [0.5], 0.3)""",
+    r"""two.stat.approxQuantile("a", [0.5], 2.0)""",
+    r"""two.summary("50.5%", "99.99%")""",
+    r"""two.summary("abc%")""",
+    r"""two.withColumn("c", F.array("a")).describe()""",
+    r"""spark.createDataFrame([(decimal.Decimal("1.50"), datetime.date(2020,1,1), True, b"x", datetime.timedelta(1))], "d decimal(5,2), t date, b boolean, x binary, i interval day to second").describe()""",
+    r"""two.unpivot(["a"], ["b", "s"], "v", "x")""",
+    r"""two.unpivot(["a"], ["b"], "v", "x").filter("x > 2")""",
+    r"""two.unpivot([col("a") + 1], ["b"], "v", "x")""",
+    r"""spark.createDataFrame([(1,2,3,4,"a")], "a int, b int, c int, d int, s string").unpivot([], ["a","b","c","d","s"], "v", "x")""",
+    r"""spark.createDataFrame([(1,2,3,4,"a")], "a int, b bigint, c tinyint, d double, s string").unpivot(["s"], None, "v", "x")""",
+    r"""two.sampleBy("s", {"x": 1.5}, 1)""",
+    r"""two.sampleBy("zz", {"x": 0.5}, 1)""",
+    r"""df.select("n", F.rand(3))""",
+    r"""df.withColumn("r", F.rand(3)).where("r > 0.5")""",
+    r"""df.select("n", F.spark_partition_id(), F.monotonically_increasing_id())""",
+    r"""df.repartition(1).sample(0.5, 3)""",
+    r"""spark.range(4).withColumn("r", F.rand(3)).where("r > 0.5")""",
+    r"""spark.sql('select * from t tablesample (2 rows)')""",
+    r"""spark.sql('select * from t tablesample (1 + 1 rows) as q where q.n > 0')""",
+    r"""spark.sql('select * from t tablesample (bucket 2 out of 3) repeatable (5)')""",
+    r"""spark.sql('select * from t tablesample (bucket 2 out of 3 on k)')""",
+    r"""spark.sql('select * from t tablesample (0.5 percent)')""",
+    r"""spark.sql("select * from t pivot (sum(n) s, avg(d) a for s in ('x', 'y')) order by k")""",
+    r"""spark.sql("select q.k from (select k, n, s from t) pivot (count(1) for s in ('x')) as q where k > 'a'")""",
+    r"""spark.sql("select * from t pivot (n for s in ('x'))")""",
+    r"""spark.sql("select * from t pivot (sum(n) for zz in ('x'))")""",
+    r"""spark.sql('select * from (select k, n, d from t) unpivot (val for name in (n, d))')""",
+    r"""spark.sql('select * from (select k, n, d from t) unpivot include nulls (val for name in (n as nn, d))')""",
+    r"""spark.sql('select * from (select k, n, d from t) unpivot exclude nulls (val for name in (n nn, d))')""",
+    r"""spark.sql('select * from values (1,2,3,4) v(a,b,c,d) unpivot ((p,q) for name in ((a,b) as one,(c,d) two)) u')""",
+    r"""spark.sql('select * from t unpivot (v for c in (n, s))')""",
+    r"""spark.sql('select * from t unpivot (v for c in ())')""",
+    r"""spark.sql('select u.* from t unpivot (v for c in (n)) u join t t2 on t2.k = u.k')""",
+]
+
+
+def rs_all(t):
+    """Every case by itself."""
+    spark = t.spark
+    df = spark.createDataFrame([("a", 1, 1.5, None), ("b", 2, 2.5, "x"), ("c", None, 3.5, "y"), ("a", 4, -1.0, "x")], "k string, n int, d double, s string")
+    df.createOrReplaceTempView("t")
+    given = {
+        "spark": spark, "df": df, "e": df.where("1=0"), "F": F, "col": col, "lit": lit, "array": array, "decimal": decimal, "datetime": datetime,
+        "w": spark.createDataFrame([(1, 11, 1.1, "x"), (2, 12, 1.2, "y")], "id int, a int, b double, c string"),
+        "one": spark.createDataFrame([(1.0, 2.0)], "a double, b double"),
+        "two": spark.createDataFrame([(1, 2.0, "x"), (3, 5.0, "y")], "a int, b double, s string"),
+        "three": df.repartition(1),
+    }
+
+    def run(case):
+        result = eval(case, dict(given))
+        if isinstance(result, DataFrame):
+            t.rows(case, result)
+        else:
+            t.rows(case, spark.createDataFrame([(str(result),)], "value string"))
+
+    for case in CASES:
+        t.expect_error(case, lambda: run(case))
