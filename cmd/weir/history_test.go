@@ -68,3 +68,43 @@ func TestHistoryOutlivesTheServer(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// A server that is killed cannot tell of its queries. The next one on its directory does,
+// at the pages and in the terminal, until somebody dismisses them.
+func TestQueriesOfAKilledServerAreTold(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	begin := func() *server {
+		s, err := startServer(serverFlags{dir: dir, http: "127.0.0.1:0", python: "off",
+			logLevel: slog.LevelError + 4}, grpcFree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.history.Ready()
+		return s
+	}
+	end := func(s *server) {
+		if err := s.stop(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := begin()
+	s.engine.Monitor().Start(monitor.Run{ID: "an-id", RunID: "a-run", Name: "orders", StartedAt: time.Now()},
+		monitor.NewBus())
+	end(s) // its end is not told: to the next server it is as after kill -9
+	s = begin()
+	if out := must(t, statusCommand(), "--dir", dir); !strings.Contains(out, "Stopped") ||
+		!strings.Contains(out, "orders") || !strings.Contains(out, "its program has not started it again") {
+		t.Errorf("weir status: %s", out)
+	}
+	s.engine.Monitor().Find("an-id").Dismiss(time.Now())
+	end(s)
+	s = begin()
+	defer end(s)
+	if out := must(t, statusCommand(), "--dir", dir); !strings.Contains(out, "No query has been started yet.") {
+		t.Errorf("weir status after it was dismissed: %s", out)
+	}
+	out := must(t, sqlCommand(), "--dir", dir, "SELECT state, end_reason FROM system.streaming.runs ORDER BY at")
+	if strings.Count(out, monitor.ServerGone) != 2 || strings.Count(out, "running") != 1 {
+		t.Errorf("closed once and dismissed once: %s", out)
+	}
+}

@@ -125,6 +125,7 @@ func (p *program) run() error {
 	at := addresses{HTTP: s.httpAddress(), secure: p.tlsCert != ""}
 	fmt.Fprintf(os.Stderr, "weir: pages at %s, data in %s\n", at.pages(), p.dir)
 	err = p.executeAlong(python, "sc://"+localhost(s.grpcAddress()))
+	s.why = "its program ended"
 	ctx, cancel := context.WithTimeout(context.Background(), p.grace)
 	defer cancel()
 	return errors.Join(err, s.stop(ctx))

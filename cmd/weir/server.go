@@ -55,7 +55,8 @@ type server struct {
 	failed    chan error // a listener ended although nobody asked it to
 
 	started time.Time
-	memory  int64 // that it may use, in bytes; 0: not known
+	why     string // queries end with it; "" when it was stopped though they were to go on
+	memory  int64  // that it may use, in bytes; 0: not known
 }
 
 // addresses is the content of addressFile.
@@ -285,7 +286,7 @@ func (s *server) writeAddresses(certificate []byte) error {
 func (s *server) stop(ctx context.Context) error {
 	os.Remove(filepath.Join(s.dir, addressFile))
 	// Before the sessions: ending one interrupts its queries.
-	err := s.engine.Drain(ctx, "the server was stopped")
+	err := s.engine.Drain(ctx, cmp.Or(s.why, monitor.ServerStopped))
 	err = errors.Join(err, s.connect.Close(ctx))
 	s.serving.Stop(ctx)
 	// Before the queries end: what fires goes on firing when they are started again.

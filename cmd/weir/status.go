@@ -119,18 +119,18 @@ func (a *asked) fleet(ctx context.Context) ([]byte, error) {
 type fleetText struct {
 	NowAtMs int64 `json:"nowAtMs"`
 	Queries []struct {
-		Name           string   `json:"name"`
-		Application    string   `json:"application"`
-		State          string   `json:"state"`
-		SinceAtMs      *int64   `json:"sinceAtMs"`
-		Reason         string   `json:"reason"`
-		FreshnessP95Ms *float64 `json:"freshnessP95Ms"`
-		BacklogMs      *float64 `json:"backlogMs"`
-		BacklogRows    *float64 `json:"backlogRows"`
-		Arrival        *float64 `json:"arrivalRowsPerSecond"`
-		Processed      *float64 `json:"processedRowsPerSecond"`
-		Busy           *float64 `json:"busyRatio"`
-		LastCommitAtMs *int64   `json:"lastCommitAtMs"`
+		Name           string       `json:"name"`
+		Application    string       `json:"application"`
+		State          health.State `json:"state"`
+		SinceAtMs      *int64       `json:"sinceAtMs"`
+		Reason         string       `json:"reason"`
+		FreshnessP95Ms *float64     `json:"freshnessP95Ms"`
+		BacklogMs      *float64     `json:"backlogMs"`
+		BacklogRows    *float64     `json:"backlogRows"`
+		Arrival        *float64     `json:"arrivalRowsPerSecond"`
+		Processed      *float64     `json:"processedRowsPerSecond"`
+		Busy           *float64     `json:"busyRatio"`
+		LastCommitAtMs *int64       `json:"lastCommitAtMs"`
 	} `json:"queries"`
 }
 
@@ -163,7 +163,8 @@ func printFleet(out io.Writer, body []byte, width int) error {
 	rows := [][]string{slices.Clone(statusColumns)}
 	for _, q := range f.Queries {
 		cells := []string{
-			q.State, since(f.NowAtMs, q.SinceAtMs), q.Name, q.Application, span(q.FreshnessP95Ms), span(q.BacklogMs),
+			q.State.Word(), since(f.NowAtMs, q.SinceAtMs), q.Name, q.Application, span(q.FreshnessP95Ms),
+			span(q.BacklogMs),
 			figure(q.BacklogRows), figure(q.Arrival), figure(q.Processed), percent(q.Busy),
 			since(f.NowAtMs, q.LastCommitAtMs), q.Reason,
 		}

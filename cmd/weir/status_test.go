@@ -12,7 +12,7 @@ import (
 )
 
 const fleetBody = `{"nowAtMs":1700000100000,"queries":[
-{"name":"orders","application":"shop","state":"behind","sinceAtMs":1700000000000,"reason":"Read cap is the limit",
+{"name":"orders","application":"shop","state":"breach","sinceAtMs":1700000000000,"reason":"Read cap is the limit",
  "freshnessP95Ms":133228,"backlogMs":133646,"backlogRows":1610039,"arrivalRowsPerSecond":12060,
  "processedRowsPerSecond":9948,"busyRatio":0.6,"lastCommitAtMs":1700000099000},
 {"name":"evil\u001b[2J\nname\tx","application":"","state":"idle","sinceAtMs":null,"reason":"","freshnessP95Ms":null,
@@ -29,7 +29,7 @@ func TestStatusPrintsOneLineForAQuery(t *testing.T) {
 		t.Fatalf("%q", out.String())
 	}
 	for _, want := range []string{
-		"behind", "1 min 40 s", "2 min 13 s", "1.6 M", "12.1 k", "60 %", "Read cap is the limit",
+		"Too late", "1 min 40 s", "2 min 13 s", "1.6 M", "12.1 k", "60 %", "Read cap is the limit",
 	} {
 		if !strings.Contains(lines[1], want) {
 			t.Errorf("no %q in %s", want, lines[1])

@@ -131,6 +131,9 @@ func (s *Store) Started(q *monitor.Query) { s.noteLife(q) }
 // Ended notes its end.
 func (s *Store) Ended(q *monitor.Query) { s.noteLife(q) }
 
+// Dismissed notes that nobody need be told of its end any more.
+func (s *Store) Dismissed(q *monitor.Query) { s.tellAgain(lifeRow{time.Now(), q.Snapshot()}) }
+
 func (s *Store) noteLife(q *monitor.Query) {
 	row := lifeRow{time.Now(), q.Snapshot()}
 	s.mu.Lock()

@@ -74,6 +74,7 @@ type Store struct {
 	alerts  func() []alert.View
 	waiting []*batch // nil ones were summed up
 	lives   []lifeRow
+	again   []lifeRow // of runs that the tables have: see tellAgain
 	changes []change
 	minutes map[minuteKey]*minute
 	seconds map[string]*second // by run
@@ -255,8 +256,8 @@ func (s *Store) failed(err error) {
 func (s *Store) take(now time.Time, everything bool) *made {
 	alerts := s.alertChanges()
 	s.mu.Lock()
-	lives, changes := s.lives, s.changes
-	s.lives, s.changes = nil, nil
+	lives, again, changes := s.lives, s.again, s.changes
+	s.lives, s.again, s.changes = nil, nil, nil
 	var over []*minute
 	for key, m := range s.minutes {
 		if everything || key.unix != now.Truncate(time.Minute).Unix() {
@@ -275,6 +276,9 @@ func (s *Store) take(now time.Time, everything bool) *made {
 			run := q.Snapshot()
 			m.addQuery(&run, now)
 		}
+	}
+	for i := range again {
+		m.addLife(&again[i])
 	}
 	for i := range changes {
 		m.addChange(&changes[i])

@@ -41,6 +41,7 @@ type Run struct {
 	StartedAt, EndedAt time.Time
 	EndReason          string
 	Condition, Message string // of its failure
+	DismissedAt        time.Time
 }
 
 // engineOf is what runs a query, with its version.
@@ -139,6 +140,9 @@ func (s *Store) recall() {
 			one.EndReason, one.Condition = r.text("end_reason"), r.text("error_condition")
 			one.Message = r.text("error_message")
 		}
+		if at := r.instant("dismissed_at"); !at.IsZero() {
+			one.DismissedAt = at
+		}
 		return true
 	})
 	if err == nil {
@@ -157,6 +161,8 @@ func (s *Store) recall() {
 	for id, one := range found {
 		s.floors[id] = &floor{batch: beforeAll(), known: true, ended: one.Ended}
 	}
+	s.closeLeft(found)
+	s.recallQueries(found)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, one := range found {
@@ -253,11 +259,12 @@ func (r *row) minute() health.Minute {
 }
 
 // span says which rows are looked for: those of a run, "" for all, between two instants;
-// and which of their columns, nil for all.
+// which of their columns, nil for all; and whether the newest files come first.
 type span struct {
-	runID    string
-	from, to time.Time
-	columns  []string
+	runID       string
+	from, to    time.Time
+	columns     []string
+	newestFirst bool
 }
 
 // may tells by its statistics whether a file can hold such rows.
@@ -308,6 +315,9 @@ func (s *Store) scan(ctx context.Context, table int, w span, visit func(*row) bo
 		return cmp.Compare(a.ModificationTime,
 			b.ModificationTime)
 	})
+	if w.newestFirst {
+		slices.Reverse(files)
+	}
 	for _, f := range files {
 		if !w.may(f) {
 			continue

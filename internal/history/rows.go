@@ -203,7 +203,7 @@ func (m *made) addLife(l *lifeRow) {
 		condition, message = f.Condition, f.Message
 	}
 	m[runsTable].of(&of, l.at).text(state).instant(l.run.StartedAt).instant(l.run.EndedAt).
-		text(l.run.EndReason).text(condition).text(message)
+		text(l.run.EndReason).text(condition).text(message).instant(l.run.DismissedAt)
 }
 
 func (m *made) addQuery(run *monitor.Snapshot, at time.Time) {

@@ -69,7 +69,7 @@ func tables() [tableCount]table {
 					"JSON: what the run was started with, by name, without secrets; NULL when not known"},
 				{"plan", plan.String, "", "its operators, one a line; NULL when not known"},
 			})},
-		{"runs", "a row when a run starts and one when it ends; the newest of a run_id counts", of(
+		{"runs", "a row when a run starts, ends or is dismissed; the newest of a run_id counts", of(
 			column{"at", plan.Timestamp, "", "when the row was made"}, []column{
 				{"state", plan.String, "", "`running`, `stopped` or `failed`"},
 				{"started_at", plan.Timestamp, "", "start of the run"},
@@ -77,6 +77,7 @@ func tables() [tableCount]table {
 				{"end_reason", plan.String, "", "why weir stopped it; NULL when its user did or it failed"},
 				{"error_condition", plan.String, "", "error condition of a failure"},
 				{"error_message", plan.String, "", "message of a failure"},
+				{"dismissed_at", plan.Timestamp, "", "when somebody said that its end need not be told; NULL before"},
 			})},
 		{"progress", "a row for each batch", of(ended(), batchColumns, progressColumns())},
 		{"sources", "a row for each source of a batch", of(ended(), batchColumns, []column{

@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-dev/weir/internal/monitor/health"
@@ -83,22 +84,28 @@ type Query struct {
 	bus *Bus
 	end func(*Query) // tells the registry
 	tap Tap          // nil for none; never changes once the run is registered
+	// recalled says that it is a run of an earlier server (Recall), checkpointed that it
+	// had a checkpoint of its user's.
+	recalled, checkpointed bool
 
-	mu         sync.Mutex
-	state      State
-	status     Status
-	sources    []string
-	sink       string
-	endedAt    time.Time
-	failure    *Failure
-	reason     string // see Because
-	recent     history
-	executed   *Progress // of the last batch of this run
-	commitAt   time.Time // when that batch ended
-	pace       pace
-	held       []Event
-	holding    chan struct{} // closed when the hold ends; nil without one
-	holdExpiry *time.Timer
+	mu      sync.Mutex
+	state   State
+	status  Status
+	sources []string
+	sink    string
+	endedAt time.Time
+	failure *Failure
+	reason  string // see Because
+	// dismissedAt is when somebody said that the run need not be told of any more.
+	dismissedAt time.Time
+	dismissed   atomic.Bool
+	recent      history
+	executed    *Progress // of the last batch of this run
+	commitAt    time.Time // when that batch ended
+	pace        pace
+	held        []Event
+	holding     chan struct{} // closed when the hold ends; nil without one
+	holdExpiry  *time.Timer
 
 	watched watched
 }
@@ -357,9 +364,22 @@ type Snapshot struct {
 	Sink      string
 	EndedAt   time.Time // zero while it runs
 	Failure   *Failure
-	EndReason string    // why it was stopped, if somebody said so; "" while it runs
-	LastBatch *Progress // of this run; nil before the first, never an idle entry
-	CommitAt  time.Time // when LastBatch ended
+	EndReason string // why it was stopped, if somebody said so; "" while it runs
+	// Left says that the query ran when an earlier server ended, and was not started again.
+	Left bool
+	// Checkpointed says of such a one that a start goes on with its checkpoint.
+	Checkpointed bool
+	DismissedAt  time.Time // zero unless Dismiss was called
+	LastBatch    *Progress // of this run; nil before the first, never an idle entry
+	CommitAt     time.Time // when LastBatch ended
+}
+
+// ShownName is what people call the query: one without a name by the beginning of its id.
+func (s *Snapshot) ShownName() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return "query " + s.ID[:min(8, len(s.ID))]
 }
 
 // Snapshot reads the run.
@@ -374,6 +394,7 @@ func (q *Query) Snapshot() Snapshot {
 		Run: q.run, State: q.state, Status: q.status,
 		Sources: q.sources, Sink: q.sink,
 		EndedAt: q.endedAt, Failure: q.failure, EndReason: reason,
+		Left: q.recalled && q.failure == nil, Checkpointed: q.checkpointed, DismissedAt: q.dismissedAt,
 		LastBatch: q.executed, CommitAt: q.commitAt,
 	}
 }

@@ -15,7 +15,9 @@ type Registry struct {
 	mu    sync.RWMutex
 	runs  []*Query // in the order of their starts
 	ended []*Query // in the order of their ends
-	tap   Tap
+	// recalled is how many of runs, the first ones, are of earlier servers.
+	recalled int
+	tap      Tap
 
 	version string
 }
@@ -27,6 +29,8 @@ type Tap interface {
 	// Committed comes after Record; p and b are shared and never change.
 	Committed(q *Query, p *Progress, b *health.Batch)
 	Ended(q *Query)
+	// Dismissed comes once a run that ended, on an earlier server maybe, is dismissed.
+	Dismissed(q *Query)
 }
 
 // Follow tells tap of the runs that start from now on.
@@ -57,6 +61,7 @@ func (r *Registry) Start(run Run, bus *Bus) *Query {
 	q := newQuery(run, bus, r.retire)
 	q.follow(r.Find(run.ID))
 	r.mu.Lock()
+	r.supersede(q)
 	r.runs = append(r.runs, q)
 	q.tap = r.tap
 	r.mu.Unlock()
@@ -98,7 +103,8 @@ func (r *Registry) Find(id string) *Query {
 	return nil
 }
 
-// Queries returns the newest run of each query, in the order of their starts.
+// Queries returns the newest run of each query that is not dismissed, in the order of
+// their starts.
 func (r *Registry) Queries() []*Query {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -108,16 +114,16 @@ func (r *Registry) Queries() []*Query {
 	}
 	out := make([]*Query, 0, len(newest))
 	for _, q := range r.runs {
-		if newest[q.run.ID] == q {
+		if newest[q.run.ID] == q && !q.dismissed.Load() {
 			out = append(out, q)
 		}
 	}
 	return out
 }
 
-// Runs returns every run that is kept, in the order of their starts.
+// Runs returns every run of this server that is kept, in the order of their starts.
 func (r *Registry) Runs() []*Query {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return append([]*Query(nil), r.runs...)
+	return append([]*Query(nil), r.runs[r.recalled:]...)
 }

@@ -24,3 +24,7 @@ func (s Setting) Redacted() Setting {
 	}
 	return s
 }
+
+// NoCheckpoint is the setting checkpoint of a query that its user gave none: what weir
+// made for it ends with it.
+const NoCheckpoint = "none of the program's own"

@@ -1,7 +1,6 @@
 package monitor
 
 import (
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,19 +231,7 @@ func (w *watched) assess(now time.Time) {
 	w.past.mu.Unlock()
 	w.batch = nil
 	if before != "" && before != w.last.State {
-		w.past.mark(health.Mark{At: now, Kind: "state", Text: word(before) + " → " + word(w.last.State)})
-	}
-}
-
-// word is a state as people read it.
-func word(s health.State) string {
-	switch s {
-	case health.Breach:
-		return "Too late"
-	case health.CatchingUp:
-		return "Catching up"
-	default:
-		return strings.ToUpper(string(s[:1])) + string(s[1:])
+		w.past.mark(health.Mark{At: now, Kind: "state", Text: before.Word() + " → " + w.last.State.Word()})
 	}
 }
 
@@ -266,7 +253,7 @@ func (q *Query) finish(at time.Time, f *Failure) {
 	w.moved(at)
 	w.watch.End(at, text)
 	w.assess(at)
-	said := word(w.last.State)
+	said := w.last.State.Word()
 	if why != "" {
 		said += ": " + why
 	}

@@ -27,6 +27,7 @@ func TestARunTellsWhatItWasStartedWith(t *testing.T) {
 			}
 			for name, want := range map[string]string{
 				"trigger": "5s", "outputMode": "Append", "sink.format": "noop", "sink.x": "y",
+				"checkpoint":                  monitor.NoCheckpoint,
 				"sink.kafka.sasl.jaas.config": monitor.Hidden, "spark.sql.shuffle.partitions": "7",
 				"spark.my.password": monitor.Hidden, "source0.rowsPerSecond": "10",
 			} {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/session"
 	pb "github.com/weir-dev/weir/internal/sparkpb"
@@ -120,7 +121,7 @@ const cancelledWait = 2 * time.Second
 func (s *Server) Close(ctx context.Context) error {
 	var errs []error
 	for _, c := range s.sessions.all() {
-		_, err := s.sessions.close(ctx, c.key, true, "the server was stopped")
+		_, err := s.sessions.close(ctx, c.key, true, monitor.ServerStopped)
 		errs = append(errs, err)
 	}
 	s.stop()

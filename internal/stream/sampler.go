@@ -53,9 +53,10 @@ func (q *Query) sample() {
 	switch {
 	case now.State == before || q.record.State() == monitor.Stopped || q.record.State() == monitor.Failed:
 	case needsLook[now.State]:
-		q.log.Warn("the query is "+string(now.State), "verdict", now.Sentence, "why", now.Reason)
+		q.log.Warn("the query is "+string(now.State), "verdict", health.Plain(now.Sentence),
+			"why", health.Plain(now.Reason))
 	case needsLook[before] || before == health.CatchingUp:
-		q.log.Info("the query is "+string(now.State), "verdict", now.Sentence)
+		q.log.Info("the query is "+string(now.State), "verdict", health.Plain(now.Sentence))
 	}
 }
 

@@ -28,9 +28,13 @@ func (c *Config) StartedWith(sink plan.Options, more []monitor.Setting) []monito
 	if c.Trigger.Kind == plan.ProcessingTime {
 		trigger = c.Trigger.Every.String()
 	}
+	checkpoint := c.Checkpoint.Dir
+	if c.Temporary { // a new one at each start, which tells nothing
+		checkpoint = monitor.NoCheckpoint
+	}
 	out := []monitor.Setting{
 		{Name: "trigger", Value: trigger}, {Name: "outputMode", Value: c.Mode.String()},
-		{Name: "checkpoint", Value: c.Checkpoint.Dir},
+		{Name: "checkpoint", Value: checkpoint},
 	}
 	out = append(out, optionsOf("sink.", sink)...)
 	seen := map[int]bool{}

@@ -311,8 +311,12 @@ func (a *alertJSON) mark() (tone, icon, word string) {
 		return "calm", "behind", "silent"
 	case "pending":
 		return "calm", "lagging", "pending"
-	case "resolved":
+	case string(alert.Resolved):
 		return "calm", "healthy", "resolved"
+	case string(alert.Dismissed):
+		return "calm", "stopped", "dismissed"
+	case string(alert.Unwatched):
+		return "calm", "stopped", "no longer watched"
 	}
 	return severityMark(a.Severity)
 }

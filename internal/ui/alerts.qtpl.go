@@ -112,7 +112,14 @@ func streamalertRow(qw422016 *qt422016.Writer, a *alertsJSON, one *alertJSON) {
 	qw422016.E().S(linkTo(one.QueryID))
 	qw422016.N().S(`">`)
 	qw422016.E().S(one.Query)
-	qw422016.N().S(`</a></td><td class="wrap">`)
+	qw422016.N().S(`</a>`)
+	if one.Application != "" {
+		qw422016.N().S(` `)
+		qw422016.N().S(`<span class="dim">`)
+		qw422016.E().S(one.Application)
+		qw422016.N().S(`</span>`)
+	}
+	qw422016.N().S(`</td><td class="wrap">`)
 	qw422016.E().S(one.Rule)
 	qw422016.N().S(`</td><td class="m0 wrap">`)
 	qw422016.E().S(one.Text)

@@ -219,7 +219,7 @@ func TestAWrongFileIsShown(t *testing.T) {
 	}
 	a.file(t, "")
 	if w := a.post("/api/v1/alerts/reload", "", csrfHeader, word); w.Code != 200 ||
-		!strings.Contains(w.Body.String(), `"rules":12`) {
+		!strings.Contains(w.Body.String(), `"rules":13`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if got := a.told(t); got["problem"] != nil || len(got["notifiers"].([]any)) != 0 {

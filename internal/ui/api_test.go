@@ -52,7 +52,7 @@ func TestAnswersHaveTheirFields(t *testing.T) {
 	r := monitor.NewRegistry()
 	q := watchedQuery(r)
 	h := New(r, Options{Now: func() time.Time { return noon.Add(62 * time.Second) }})
-	const row = "id runId name application tags engine state sinceAtMs healthScore reason freshnessP95Ms " +
+	const row = "id runId name application tags engine state sinceAtMs notStartedAgain healthScore reason freshnessP95Ms " +
 		"freshnessSloMs backlogMs backlogRows etaLowMs etaHighMs shortPercent arrivalRowsPerSecond " +
 		"processedRowsPerSecond batchMs triggerMs busyRatio headroomRatio batchRatio stateBytes stateGrowthBytesPerHour " +
 		"lastCommitAtMs restartsLastDay stateStrip freshnessSparkMs arrivalSparkRowsPerSecond " +

@@ -135,7 +135,7 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 		d.FreshnessP50Ms, d.FreshnessP99Ms, d.FreshnessMaxMs = unknown(), unknown(), unknown()
 		d.OldestUnreadAgeMs = unknown()
 	}
-	if snapshot.EndReason != "" {
+	if snapshot.EndReason != "" && !snapshot.Left {
 		d.Verdict.Why = append(d.Verdict.Why, "Stopped because "+snapshot.EndReason+".")
 	}
 	if a.EtaWord != "" {

@@ -56,6 +56,7 @@ type rowFigures struct {
 	Engine                  string       `json:"engine"`
 	State                   health.State `json:"state"`
 	SinceAtMs               instant      `json:"sinceAtMs"`
+	NotStartedAgain         bool         `json:"notStartedAgain"`
 	HealthScore             number       `json:"healthScore"`
 	Reason                  string       `json:"reason"`
 	FreshnessP95Ms          number       `json:"freshnessP95Ms"`
@@ -153,9 +154,10 @@ func newFleetRow(q *monitor.Query, now time.Time) *fleetRow {
 func newFigures(q *monitor.Query, now time.Time) rowFigures {
 	snapshot, a := q.Snapshot(), q.Health()
 	row := rowFigures{
-		ID: snapshot.ID, RunID: snapshot.RunID, Name: nameOf(&snapshot), Application: snapshot.Application,
+		ID: snapshot.ID, RunID: snapshot.RunID, Name: snapshot.ShownName(), Application: snapshot.Application,
 		Tags: snapshot.Tags, Engine: snapshot.Engine, State: a.State, SinceAtMs: instant(a.Since),
-		HealthScore: num(math.Round(10*a.Score) / 10), Reason: a.Reason,
+		NotStartedAgain: snapshot.Left,
+		HealthScore:     num(math.Round(10*a.Score) / 10), Reason: a.Reason,
 		FreshnessP95Ms: milliseconds(a.DeliveryP95), FreshnessSloMs: unknown(),
 		BacklogMs: milliseconds(a.BacklogSeconds), BacklogRows: num(a.Backlog.Rows),
 		EtaLowMs: unknown(), EtaHighMs: unknown(), ShortPercent: unknown(),
@@ -198,14 +200,6 @@ func (r *rowFigures) rest() {
 	} {
 		*n = unknown()
 	}
-}
-
-// nameOf is a query's name; one without is called by the beginning of its id.
-func nameOf(s *monitor.Snapshot) string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return "query " + s.ID[:min(8, len(s.ID))]
 }
 
 func newPast(q *monitor.Query, now time.Time) rowPast {

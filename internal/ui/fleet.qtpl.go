@@ -26,7 +26,7 @@ func streamfleetRowHTML(qw422016 *qt422016.Writer, q *fleetRow, now instant, ind
 	qw422016.N().S(`" aria-rowindex="`)
 	qw422016.N().D(index + 2)
 	qw422016.N().S(`"><td role="cell" class="c-health">`)
-	streamstateMark(qw422016, q.State)
+	streamstateMark(qw422016, q.State, q.tone())
 	streamtimeTag(qw422016, q.SinceAtMs, shortSpan(q.SinceAtMs.since(now)))
 	qw422016.N().S(`</td><td role="cell" class="c-name"><a href="`)
 	qw422016.E().S(q.link())

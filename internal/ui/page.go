@@ -26,6 +26,7 @@ type page struct {
 	charts bool
 	csrf   string // of somebody who may log out, "" for others
 	stop   string // the same of somebody who may stop the page's query
+	forget string // the same of somebody who may dismiss it
 	now    instant
 	begun  instant // the server
 	firing int     // alerts that nobody has silenced
@@ -150,10 +151,12 @@ func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	p := s.newPage(r, "query", "")
 	q := s.registry.Find(id)
-	if q == nil {
-		if s.showPast(w, r, id) {
+	if q == nil || q.Recalled() {
+		if s.showPast(w, r, id, q) {
 			return
 		}
+	}
+	if q == nil {
 		p.name, p.title = "missing", "No such query"+p.title
 		begin(w, http.StatusNotFound)
 		writemissingPage(w, p, id)
@@ -168,6 +171,7 @@ func (s *server) showQuery(w http.ResponseWriter, r *http.Request) {
 	if s.options.Stop != nil && s.mayChange(r) {
 		p.stop = s.csrf
 	}
+	s.mayForget(p, r, q)
 	p.title = body.detail.Name + ": " + strings.ToLower(looks[body.detail.State].word) + p.title
 	begin(w, http.StatusOK)
 	writedetailPage(w, p, body)

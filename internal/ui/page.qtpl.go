@@ -356,6 +356,7 @@ func streamdetailPage(qw422016 *qt422016.Writer, p *page, q *queryPage) {
 	if p.stop != "" && !q.detail.ended() {
 		streamstopBox(qw422016, p, q.detail)
 	}
+	streamdismissBox(qw422016, p, q.detail)
 	streamrunsBox(qw422016, q.runs, q.detail.RunID)
 	streampageFoot(qw422016, p)
 }
@@ -369,6 +370,35 @@ func writedetailPage(qq422016 qtio422016.Writer, p *page, q *queryPage) {
 func detailPage(p *page, q *queryPage) string {
 	qb422016 := qt422016.AcquireByteBuffer()
 	writedetailPage(qb422016, p, q)
+	qs422016 := string(qb422016.B)
+	qt422016.ReleaseByteBuffer(qb422016)
+	return qs422016
+}
+
+func streamdismissBox(qw422016 *qt422016.Writer, p *page, q *detail) {
+	if p.forget != "" {
+		qw422016.N().S(`<form class="more" method="post" action="/api/v1`)
+		qw422016.E().S(linkTo(q.ID))
+		qw422016.N().S(`/dismiss"><input type="hidden" name="csrf" value="`)
+		qw422016.E().S(p.forget)
+		qw422016.N().S(`"><input type="hidden" name="page" value="1"><p><button class="btn">Dismiss`)
+		qw422016.N().S(` `)
+		qw422016.E().S(q.Name)
+		qw422016.N().S(`</button>`)
+		qw422016.N().S(` `)
+		qw422016.N().S(`It leaves the fleet until it is started again, and its alerts end.</p></form>`)
+	}
+}
+
+func writedismissBox(qq422016 qtio422016.Writer, p *page, q *detail) {
+	qw422016 := qt422016.AcquireWriter(qq422016)
+	streamdismissBox(qw422016, p, q)
+	qt422016.ReleaseWriter(qw422016)
+}
+
+func dismissBox(p *page, q *detail) string {
+	qb422016 := qt422016.AcquireByteBuffer()
+	writedismissBox(qb422016, p, q)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

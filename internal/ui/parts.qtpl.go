@@ -40,10 +40,10 @@ func icon(id string) string {
 	return qs422016
 }
 
-func streamstateMark(qw422016 *qt422016.Writer, s health.State) {
+func streamstateMark(qw422016 *qt422016.Writer, s health.State, tone string) {
 	qw422016.N().S(`<span class="st`)
 	qw422016.N().S(` `)
-	qw422016.E().S(looks[s].tone)
+	qw422016.E().S(tone)
 	qw422016.N().S(`">`)
 	streamicon(qw422016, string(s))
 	qw422016.N().S(`<span>`)
@@ -51,15 +51,15 @@ func streamstateMark(qw422016 *qt422016.Writer, s health.State) {
 	qw422016.N().S(`</span></span>`)
 }
 
-func writestateMark(qq422016 qtio422016.Writer, s health.State) {
+func writestateMark(qq422016 qtio422016.Writer, s health.State, tone string) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streamstateMark(qw422016, s)
+	streamstateMark(qw422016, s, tone)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func stateMark(s health.State) string {
+func stateMark(s health.State, tone string) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writestateMark(qb422016, s)
+	writestateMark(qb422016, s, tone)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -184,9 +184,9 @@ func agoTag(t, now instant) string {
 func streambanner(qw422016 *qt422016.Writer, q *detail) {
 	qw422016.N().S(`<section class="banner`)
 	qw422016.N().S(` `)
-	qw422016.E().S(looks[q.State].tone)
+	qw422016.E().S(q.tone())
 	qw422016.N().S(`" aria-label="Verdict"><div class="b-state">`)
-	streamstateMark(qw422016, q.State)
+	streamstateMark(qw422016, q.State, q.tone())
 	qw422016.N().S(`<p>`)
 	streamtimeTag(qw422016, q.SinceAtMs, "for "+span(q.SinceAtMs.since(q.NowAtMs)))
 	qw422016.N().S(` `)

@@ -61,11 +61,11 @@ func renderCases() []renderCase {
 	}
 	fleets := map[string][]*fleetRow{"none": {}, "all": rows, "one": rows[8:9], "calm": rows[8:10],
 		"one in trouble": rows[:1], "catching up": rows[5:8], "one catching up": rows[5:6],
-		"one stopped": rows[10:11], "stopped": rows[10:], "some stopped": rows[9:],
-		"one starting": rows[7:8], "starting": rows[7:9],
+		"one stopped": rows[10:11], "stopped": rows[10:12], "some stopped": rows[9:12],
+		"one starting": rows[7:8], "starting": rows[7:9], "one missing": rows[12:], "missing": rows[11:],
 	}
 	for _, name := range []string{"none", "all", "one", "calm", "one in trouble", "catching up",
-		"one catching up", "one stopped", "stopped", "some stopped", "one starting", "starting"} {
+		"one catching up", "one stopped", "stopped", "some stopped", "one starting", "starting", "one missing", "missing"} {
 		f := (&server{}).newFleetOf(time.Time(now), fleets[name])
 		out = append(out, renderCase{"summary", name, f, fleetSummary(f)},
 			renderCase{"lacks", name, f, lacking(f.Queries)})
@@ -118,7 +118,10 @@ func renderRows(now time.Time) []*fleetRow {
 	out[2].EtaLowMs, out[2].BusyRatio, out[2].FreshnessSloMs = 42_000, unknown(), unknown()
 	out[9].LastCommitAtMs, out[9].BacklogMs, out[9].Reason = instant{}, 0, ""
 	out[10].Reason, out[11].Reason = "", ""
-	return out
+	left := *out[9]
+	left.ID, left.State, left.NotStartedAgain, left.HealthScore = "left", health.Stopped, true, 70
+	left.Reason = "The server ended while it ran..."
+	return append(out, &left)
 }
 
 // sparks fills in the past: rising, falling, spiky, with gaps, of one kind only, none.

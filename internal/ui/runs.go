@@ -87,7 +87,7 @@ func newRun(t *told) runJSON {
 }
 
 func (t *told) shownName() string {
-	return nameOf(&monitor.Snapshot{Run: monitor.Run{ID: t.ID, Name: t.Name}})
+	return (&monitor.Snapshot{Run: monitor.Run{ID: t.ID, Name: t.Name}}).ShownName()
 }
 
 // runs are all that are known, newest start first.
@@ -121,7 +121,9 @@ func (s *server) earlier() []told {
 	seen := map[string]bool{}
 	var out []told
 	for _, t := range s.runs() {
-		if !seen[t.ID] && t.query == nil && s.registry.Find(t.ID) == nil {
+		q := s.registry.Find(t.ID)
+		shown := q != nil && q.Snapshot().DismissedAt.IsZero()
+		if !seen[t.ID] && t.query == nil && !shown {
 			out = append(out, t)
 		}
 		seen[t.ID] = true
@@ -131,7 +133,7 @@ func (s *server) earlier() []told {
 
 // runOf is the run of an id, or the newest of a query's id.
 func (s *server) runOf(id string) (told, bool) {
-	if q := s.registry.Find(id); q != nil {
+	if q := s.registry.Find(id); q != nil && !q.Recalled() {
 		run := q.Snapshot()
 		return told{history.RunOf(&run), q}, true
 	}
@@ -185,8 +187,9 @@ type pastRun struct {
 	Batches  []batch       `json:"batches"`
 	Lacks    []string      `json:"lacks"`
 
-	count  int
-	others []told // runs of the same query
+	count   int
+	others  []told  // runs of the same query
+	verdict *detail // of a query of which somebody has to be told, else nil
 }
 
 type startedWith struct {
@@ -261,7 +264,7 @@ func (s *server) newPastRun(ctx context.Context, t *told) (*pastRun, error) {
 // lack tells what is not known of the run.
 func (p *pastRun) lack(t *told, st *health.Stretch) {
 	if t.query == nil && !t.Ended {
-		p.Lacks = append(p.Lacks, "When and why it ended: its server did not live to write that.")
+		p.Lacks = append(p.Lacks, "When and why it ended: nobody saw that.")
 	}
 	if len(st.Batches) == 0 {
 		p.Lacks = append(p.Lacks, "Batches: none was kept, or they are older than the history goes back.")
@@ -315,9 +318,9 @@ func (s *server) showRuns(w http.ResponseWriter, r *http.Request) {
 	writerunsPage(w, p, s.newRunList(nil, ""), all[:min(len(all), mostRuns)])
 }
 
-// showPast shows the page of a run that the registry does not have, and tells whether
-// there is one.
-func (s *server) showPast(w http.ResponseWriter, r *http.Request, id string) bool {
+// showPast shows the page of a run of an earlier server, and tells whether there is one;
+// q is it where somebody still has to be told of it, else nil.
+func (s *server) showPast(w http.ResponseWriter, r *http.Request, id string, q *monitor.Query) bool {
 	t, ok := s.runOf(id)
 	if !ok {
 		return false
@@ -331,6 +334,10 @@ func (s *server) showPast(w http.ResponseWriter, r *http.Request, id string) boo
 		return true
 	}
 	p.title = body.Name + ": " + body.State + p.title
+	if q != nil {
+		body.verdict = s.detailOf(q, time.Time(p.now))
+		s.mayForget(p, r, q)
+	}
 	begin(w, http.StatusOK)
 	writepastPage(w, p, body)
 	return true

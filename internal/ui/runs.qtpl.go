@@ -273,6 +273,9 @@ func streampastPage(qw422016 *qt422016.Writer, p *page, r *pastRun) {
 		qw422016.N().S(`">compare with the run before</a></span>`)
 	}
 	qw422016.N().S(`</p></header>`)
+	if r.verdict != nil {
+		streambanner(qw422016, r.verdict)
+	}
 	if e := r.Error; e != nil {
 		qw422016.N().S(`<section class="error" aria-label="Error"><p>`)
 		if e.Condition != "" {
@@ -289,11 +292,14 @@ func streampastPage(qw422016 *qt422016.Writer, p *page, r *pastRun) {
 			qw422016.N().S(`</pre>`)
 		}
 		qw422016.N().S(`</section>`)
-	} else if r.EndReason != "" {
+	} else if r.EndReason != "" && r.verdict == nil {
 		qw422016.N().S(`<p>Stopped because`)
 		qw422016.N().S(` `)
 		qw422016.E().S(string(r.EndReason))
 		qw422016.N().S(`.</p>`)
+	}
+	if r.verdict != nil {
+		streamdismissBox(qw422016, p, r.verdict)
 	}
 	qw422016.N().S(`<div class="duo"><div>`)
 	streamsection(qw422016, "measures", "What it did", r.stretchNote())

@@ -110,15 +110,18 @@ func TestFinishedQueriesOutliveTheServer(t *testing.T) {
 	}
 }
 
-// A run whose end nobody told is neither running nor stopped, and its end is no time.
+// A run of an application that was only watched, and whose end nobody told, is neither
+// running nor stopped, and its end is no time.
 func TestARunWithoutAnEndIsSaidToBeSo(t *testing.T) {
 	s := newServers(t)
 	s.next()
-	s.play(run("run-1", noon), time.Second, nil) // the server is gone before its query
+	watched := run("run-1", noon)
+	watched.Engine = "Spark 4.3.0"
+	s.play(watched, time.Second, nil) // the server is gone before its query
 	h := s.next()
 	got := keys(t, get(t, h, "GET", "/api/v1/runs/run-1", "localhost").Body.Bytes())
 	if string(got["state"]) != `"unknown"` || string(got["endedAtMs"]) != "null" ||
-		!strings.Contains(string(got["lacks"]), "its server did not live") {
+		!strings.Contains(string(got["lacks"]), "nobody saw that") {
 		t.Errorf("%s %s %s", got["state"], got["endedAtMs"], got["lacks"])
 	}
 	if page := get(t, h, "GET", "/queries/run-1", "localhost").Body.String(); !strings.Contains(page,

@@ -16,12 +16,31 @@ func linkTo(id string) string {
 	return "/queries/" + strings.ReplaceAll(url.QueryEscape(id), "+", "%20")
 }
 
+// needs tells whether the query asks for somebody.
+func (r *rowFigures) needs() bool { return r.NotStartedAgain || needsPerson(r.State) }
+
+// tone is the colour of the query's state.
+func (r *rowFigures) tone() string {
+	if r.NotStartedAgain {
+		return "warn"
+	}
+	return looks[r.State].tone
+}
+
+// lasting says what the query has been doing.
+func (r *rowFigures) lasting() string {
+	if r.NotStartedAgain {
+		return "has been missing"
+	}
+	return lasting[r.State]
+}
+
 // over tells whether a time misses the query's objective.
 func (r *fleetRow) over(n number) bool { return n > r.FreshnessSloMs }
 
 // tells tells whether the reason is worth reading before others.
 func (r *fleetRow) tells() bool {
-	tone := looks[r.State].tone
+	tone := r.tone()
 	return tone != "good" && tone != "calm"
 }
 
@@ -40,7 +59,7 @@ func (r *fleetRow) eta() string {
 
 // hotClass marks the rows that need somebody.
 func hotClass(r *fleetRow) string {
-	if tone := looks[r.State].tone; tone == "bad" || tone == "warn" {
+	if tone := r.tone(); tone == "bad" || tone == "warn" {
 		return "hot " + tone
 	}
 	return ""
@@ -80,9 +99,9 @@ func newSummary(f *fleet) *summary {
 	s := &summary{verdict: verdictOf(f.Queries), backlog: unknown(), backlogText: "not measured"}
 	need, objectives, missed := 0, 0, 0
 	for _, q := range f.Queries {
-		if needsPerson(q.State) {
+		if q.needs() {
 			if need++; need <= 2 {
-				text := lasting[q.State] + " for " + span(q.SinceAtMs.since(f.NowAtMs))
+				text := q.lasting() + " for " + span(q.SinceAtMs.since(f.NowAtMs))
 				s.worst = append(s.worst, worst{q, text})
 			}
 		}
@@ -130,13 +149,24 @@ func count(rows []*fleetRow, is func(health.State) bool) int {
 	return n
 }
 
+// needing is how many rows ask for somebody.
+func needing(rows []*fleetRow) int {
+	n := 0
+	for _, q := range rows {
+		if q.needs() {
+			n++
+		}
+	}
+	return n
+}
+
 func catches(s health.State) bool { return s == health.CatchingUp }
 func starts(s health.State) bool  { return s == health.Starting }
 func runs(s health.State) bool    { return s != health.Stopped }
 
 // verdictOf is the fleet in one sentence.
 func verdictOf(rows []*fleetRow) string {
-	n, need := len(rows), count(rows, needsPerson)
+	n, need := len(rows), needing(rows)
 	catching, starting, running := count(rows, catches), count(rows, starts), count(rows, runs)
 	switch {
 	case n == 0:
@@ -175,7 +205,7 @@ func sentenceOf(rows []*fleetRow, need int) string {
 	case need > 0:
 		return "."
 	case len(rows) == 1 && rows[0].Reason != "":
-		return rows[0].Reason + "."
+		return health.Stop(rows[0].Reason)
 	case catching == 1:
 		return "1 query is catching up."
 	case catching > 1:

@@ -151,7 +151,7 @@ func (s *server) newResources(now time.Time) *resourcesJSON {
 		}
 		snapshot, a := q.Snapshot(), q.Health()
 		one := queryUse{
-			ID: q.ID(), RunID: q.RunID(), Name: nameOf(&snapshot), HeldBytes: num(use.Held),
+			ID: q.ID(), RunID: q.RunID(), Name: snapshot.ShownName(), HeldBytes: num(use.Held),
 			LimitBytes: num(use.Limit), StateBytes: num(a.StateBytes), BatchRatio: num(a.InBatches),
 		}
 		out.Queries = append(out.Queries, one)

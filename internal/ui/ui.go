@@ -88,6 +88,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	s.addAlerts(mux)
 	s.addStop(mux)
 	s.addPush(mux)
+	mux.HandleFunc("POST /api/v1/queries/{id}/dismiss", s.changing(mostPosted, s.dismiss))
 	s.addLogin(mux)
 	s.addSpark(mux)
 	return s.guard(s.answered(mux))

@@ -56,7 +56,7 @@ func (m *message) alertmanager() []alertmanagerJSON {
 			StartsAt: n.fired.UTC().Format(time.RFC3339Nano),
 			EndsAt:   m.at.Add(alertmanagerHolds).UTC().Format(time.RFC3339Nano), GeneratorURL: n.link,
 		}
-		if n.over {
+		if n.over() {
 			one.EndsAt = n.ended.UTC().Format(time.RFC3339Nano)
 		}
 		for _, l := range n.labels {

@@ -49,12 +49,27 @@ type Env struct {
 // State is where an alert is in its life.
 type State string
 
-// The states of an alert.
+// The states of an alert; the last three are its ends.
 const (
 	Pending  State = "pending"
 	Firing   State = "firing"
-	Resolved State = "resolved"
+	Resolved State = "resolved" // its condition holds no more
+	// Dismissed is one whose query somebody dismissed, Unwatched one whose query is there
+	// no more: neither was mended.
+	Dismissed State = "dismissed"
+	Unwatched State = "unwatched"
 )
+
+// over tells whether it is an end.
+func (s State) over() bool { return s != Pending && s != Firing }
+
+// word is a state as messages say it.
+func (s State) word() string {
+	if s == Unwatched {
+		return "no longer watched"
+	}
+	return string(s)
+}
 
 // alert is a rule that holds, or held, for a query.
 type alert struct {
@@ -216,6 +231,7 @@ func (a *Alerts) step(now time.Time) {
 	list := make([]facts, len(queries))
 	for i, q := range queries {
 		list[i] = factsOf(q, now)
+		list[i].begun = a.begun
 	}
 	a.mu.Lock()
 	a.endSilences(now)
@@ -225,7 +241,7 @@ func (a *Alerts) step(now time.Time) {
 		f := &list[i]
 		seen[f.snapshot.ID] = true
 		a.count(f)
-		if f.ended && f.snapshot.EndedAt.Before(a.begun.Add(-newsFor)) {
+		if f.ended && !f.snapshot.Left && f.snapshot.EndedAt.Before(a.begun.Add(-newsFor)) {
 			continue
 		}
 		for _, r := range a.config.rules {
@@ -278,7 +294,7 @@ func (a *Alerts) judge(r *rule, f *facts) *alert {
 		}
 		one = &alert{
 			rule: r, state: Pending, held: f.now, told: map[string]*told{},
-			query: subject{f.snapshot.ID, f.snapshot.RunID, nameOf(&f.snapshot), f.snapshot.Application,
+			query: subject{f.snapshot.ID, f.snapshot.RunID, f.snapshot.ShownName(), f.snapshot.Application,
 				engineOf(&f.snapshot)},
 		}
 		one.id = idOf(k, f.now)
@@ -295,7 +311,11 @@ func (a *Alerts) judge(r *rule, f *facts) *alert {
 		if f.now.Sub(one.clear) < r.keep && !f.ended {
 			return nil
 		}
-		a.resolve(k, one, f.now)
+		end := Resolved
+		if f.snapshot.Left { // what it was about ended with its server
+			end = Unwatched
+		}
+		a.finish(k, one, end, f.now)
 		return one
 	}
 	if holds != yes {
@@ -310,9 +330,9 @@ func (a *Alerts) judge(r *rule, f *facts) *alert {
 	return nil
 }
 
-// resolve ends an alert. It requires mu.
-func (a *Alerts) resolve(k key, one *alert, now time.Time) {
-	one.state, one.ended = Resolved, now
+// finish ends an alert. It requires mu.
+func (a *Alerts) finish(k key, one *alert, end State, now time.Time) {
+	one.state, one.ended = end, now
 	delete(a.live, k)
 	a.past = append(a.past, one)
 	a.dirty = true
@@ -324,10 +344,12 @@ func (a *Alerts) forget(seen map[string]bool, now time.Time) {
 	for k, one := range a.live {
 		switch {
 		case seen[k.query]:
+		case one.state == Firing && a.dismissed(k.query):
+			a.finish(k, one, Dismissed, now)
 		case one.state == Firing && now.Sub(a.begun) < newsFor:
 			// After a restart a query may come back with its alert.
 		case one.state == Firing:
-			a.resolve(k, one, now)
+			a.finish(k, one, Unwatched, now)
 		default:
 			delete(a.live, k)
 		}
@@ -342,6 +364,12 @@ func (a *Alerts) forget(seen map[string]bool, now time.Time) {
 		old = len(a.past)
 	}
 	a.past = slices.Delete(a.past, 0, max(old, len(a.past)-keptPast))
+}
+
+// dismissed tells whether somebody dismissed a query.
+func (a *Alerts) dismissed(id string) bool {
+	q := a.env.Registry.Find(id)
+	return q != nil && !q.Snapshot().DismissedAt.IsZero()
 }
 
 // idOf names an alert: the same rule and query at another time is another one.
@@ -359,16 +387,17 @@ func (a *Alerts) mark(one *alert) {
 	if one.state == Firing {
 		q.Mark(health.Mark{At: one.fired, Kind: "alert", Text: "Alert: " + one.rule.name})
 		a.env.Log.Warn("an alert fires", "rule", one.rule.name, "severity", string(one.rule.severity),
-			"query", one.query.name, "text", one.text)
+			"query", one.query.name, "text", health.Plain(one.text))
 		return
 	}
 	q.Mark(health.Mark{At: one.ended, Kind: "alert", Text: "Alert is over: " + one.rule.name})
-	a.env.Log.Info("an alert is over", "rule", one.rule.name, "query", one.query.name)
+	a.env.Log.Info("an alert is over", "rule", one.rule.name, "query", one.query.name, "end", one.state.word())
 }
 
 // worst orders alerts: what fires before what is over, the worst and newest first.
 func worst(x, y *View) int {
-	order := map[string]int{"firing": 0, "acknowledged": 1, "pending": 2, "resolved": 3}
+	order := map[string]int{"firing": 1, "acknowledged": 2, "pending": 3} // 0: over
+	order[x.State], order[y.State] = cmp.Or(order[x.State], 4), cmp.Or(order[y.State], 4)
 	return cmp.Or(
 		cmp.Compare(order[x.State], order[y.State]),
 		cmp.Compare(slices.Index(severities, string(x.Severity)), slices.Index(severities, string(y.Severity))),

@@ -28,7 +28,7 @@ type message struct {
 // notice is an alert in a message. It does not change with the alert.
 type notice struct {
 	id, rule     string
-	over         bool
+	state        State
 	severity     Severity
 	labels       []Label
 	query        subject
@@ -38,29 +38,26 @@ type notice struct {
 	link         string // of the query's page around the time of the alert
 }
 
-// status is firing when anything in the message is.
+// status is firing when anything in the message is; else how the first one ended.
 func (m *message) status() string {
 	for i := range m.list {
-		if !m.list[i].over {
-			return "firing"
+		if !m.list[i].over() {
+			return string(Firing)
 		}
 	}
-	return "resolved"
+	return m.list[0].status()
 }
 
-func (n *notice) status() string {
-	if n.over {
-		return "resolved"
-	}
-	return "firing"
-}
+func (n *notice) status() string { return string(n.state) }
+
+func (n *notice) over() bool { return n.state.over() }
 
 // newMessage tells of alerts as they are now.
 func newMessage(e *Env, link string, list []*alert, now time.Time) *message {
 	m := &message{server: e.Server, at: now, link: link + "/alerts", about: list}
 	for _, one := range list {
 		n := notice{
-			id: one.id, rule: one.rule.name, over: one.state == Resolved, severity: one.rule.severity,
+			id: one.id, rule: one.rule.name, state: one.state, severity: one.rule.severity,
 			labels: one.rule.labels, query: one.query, text: cut(one.text, longestText), why: one.why, todo: one.todo,
 			fired: one.fired, ended: one.ended,
 		}
@@ -76,7 +73,7 @@ const around = 30 * time.Minute
 
 func linkTo(link string, n *notice, now time.Time) string {
 	from, to := n.fired.Add(-around), n.ended.Add(around)
-	if !n.over {
+	if !n.over() {
 		to = now.Add(around)
 	}
 	return link + "/queries/" + url.PathEscape(n.query.id) + "?from=" + strconv.FormatInt(from.UnixMilli(), 10) +
@@ -87,7 +84,7 @@ func linkTo(link string, n *notice, now time.Time) string {
 func titleOf(list []notice) string {
 	firing, over := 0, 0
 	for i := range list {
-		if list[i].over {
+		if list[i].over() {
 			over++
 		} else {
 			firing++
@@ -98,7 +95,7 @@ func titleOf(list []notice) string {
 	case len(list) == 1 && firing == 1:
 		return "[" + string(list[0].severity) + "] " + one(&list[0])
 	case len(list) == 1:
-		return "[resolved] " + one(&list[0])
+		return "[" + list[0].state.word() + "] " + one(&list[0])
 	case over == 0:
 		return fmt.Sprintf("%d alerts are firing, first %s", firing, one(&list[0]))
 	case firing == 0:
@@ -143,7 +140,7 @@ func (m *message) plain() string {
 	var b strings.Builder
 	for i := range m.list {
 		n := &m.list[i]
-		fmt.Fprintf(&b, "%s: %s: %s\n", strings.ToUpper(n.status()), cut(n.query.name, 200), cut(n.rule, 200))
+		fmt.Fprintf(&b, "%s: %s: %s\n", strings.ToUpper(n.state.word()), cut(n.query.name, 200), cut(n.rule, 200))
 		fmt.Fprintf(&b, "  %s\n", n.text)
 		for _, line := range n.why {
 			fmt.Fprintf(&b, "  %s\n", cut(line, longestText))
@@ -152,7 +149,7 @@ func (m *message) plain() string {
 			fmt.Fprintf(&b, "  What to do: %s\n", cut(line, longestText))
 		}
 		fmt.Fprintf(&b, "  %s since %s", n.severity, n.fired.UTC().Format("2006-01-02 15:04:05 UTC"))
-		if n.over {
+		if n.over() {
 			fmt.Fprintf(&b, ", over at %s", n.ended.UTC().Format("15:04:05 UTC"))
 		}
 		fmt.Fprintf(&b, "\n  %s\n\n", n.link)

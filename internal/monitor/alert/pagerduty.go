@@ -74,7 +74,7 @@ func (p *pagerduty) send(ctx context.Context, m *message) error {
 // pagerduty is one alert as an event.
 func (m *message) pagerduty(n *notice, key string) *pagerdutyJSON {
 	out := &pagerdutyJSON{RoutingKey: key, EventAction: "resolve", DedupKey: "weir-" + n.id}
-	if n.over {
+	if n.over() {
 		return out
 	}
 	out.EventAction = "trigger"

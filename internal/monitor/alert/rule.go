@@ -50,6 +50,8 @@ func shippedRules() []*rule {
 	return []*rule{
 		shippedRule("query failed", "state = failed", 0, Critical, verdict),
 		shippedRule("query stalled", "state = stalled", 0, Critical, verdict),
+		shippedRule("not started again", "leftMs > 5 min and (ranMs > 10 min or checkpoint = yes)", 0, Critical,
+			verdict),
 		shippedRule("freshness objective missed", "backlogMs > freshnessSloMs", time.Minute, Critical, missed),
 		shippedRule("rows lost", "dataLosses > 0", 0, Critical, lost),
 		shippedRule("data loss within 24 h", "retentionLeftMs < 24 h", 0, Critical, deleted),
@@ -65,20 +67,13 @@ func shippedRules() []*rule {
 
 // verdict is what the pages say.
 func verdict(f *facts) string {
-	text := f.health.Sentence
-	if f.health.Reason != "" {
-		text = strings.TrimSpace(text + " " + f.health.Reason + ".")
-	}
-	return text
+	return health.Say(f.health.Sentence, f.health.Reason)
 }
 
 func missed(f *facts) string {
 	text := fmt.Sprintf("Unread rows are %s old; the objective is %s.", health.Span(f.health.BacklogSeconds),
 		health.Span(f.snapshot.Health.Objective.Seconds()))
-	if f.health.Reason != "" {
-		text += " " + f.health.Reason + "."
-	}
-	return text
+	return health.Say(text, f.health.Reason)
 }
 
 func lost(f *facts) string {
@@ -106,10 +101,7 @@ func stateGrows(f *facts) string {
 
 func restarts(f *facts) string {
 	text := fmt.Sprintf("%d failures in ten minutes.", f.failures)
-	if f.health.Reason != "" {
-		text += " " + f.health.Reason + "."
-	}
-	return text
+	return health.Say(text, f.health.Reason)
 }
 
 func late(f *facts) string {

@@ -25,6 +25,7 @@ func (k kind) String() string { return kindNames[k] }
 // facts are what rules look at: a query at one moment.
 type facts struct {
 	now      time.Time
+	begun    time.Time // the server
 	query    *monitor.Query
 	snapshot monitor.Snapshot
 	health   health.Assessment
@@ -71,10 +72,14 @@ var signals = []signal{
 	text("id", "the query's id", func(f *facts) string { return f.snapshot.ID }),
 	text("application", "the program's name",
 		func(f *facts) string { return f.snapshot.Application }),
+	text("checkpoint", "of a query of an earlier server: yes when its program named one, else no", checkpoint),
 	text("engine", "weir, or the Spark whose event log is read",
 		func(f *facts) string { return engineOf(&f.snapshot) }),
 	always("sinceMs", inMs, "how long the query has been in its state",
 		func(f *facts) float64 { return ms(f.now.Sub(f.health.Since).Seconds()) }),
+	always("ranMs", inMs, "how long the run has lasted, or lasted", ran),
+	always("leftMs", inMs,
+		"how long this server runs without a query that ran when an earlier one ended; of others not known", left),
 	always("restartsIn10Min", inCount, "failures in the last ten minutes",
 		func(f *facts) float64 { return float64(f.failures) }),
 	always("restartsLastDay", inCount, "failures in the last 24 hours",
@@ -132,6 +137,32 @@ var signals = []signal{
 }
 
 func ms(seconds float64) float64 { return seconds * 1000 }
+
+func checkpoint(f *facts) string {
+	switch {
+	case !f.snapshot.Left:
+		return ""
+	case f.snapshot.Checkpointed:
+		return "yes"
+	default:
+		return "no"
+	}
+}
+
+func ran(f *facts) float64 {
+	end := f.now
+	if f.ended {
+		end = f.snapshot.EndedAt
+	}
+	return ms(end.Sub(f.snapshot.StartedAt).Seconds())
+}
+
+func left(f *facts) float64 {
+	if !f.snapshot.Left {
+		return unknown()
+	}
+	return ms(f.now.Sub(f.begun).Seconds())
+}
 
 func objective(f *facts) float64 {
 	if o := f.snapshot.Health.Objective; o > 0 {

@@ -65,8 +65,11 @@ func (n *notice) slack() string {
 	icon := map[string]string{"critical": ":red_circle:", "warning": ":large_orange_circle:",
 		"info": ":large_blue_circle:"}
 	mark, word := icon[string(n.severity)], string(n.severity)
-	if n.over {
-		mark, word = ":white_check_mark:", "resolved"
+	switch {
+	case n.state == Resolved:
+		mark, word = ":white_check_mark:", n.state.word()
+	case n.over():
+		mark, word = ":white_circle:", n.state.word()
 	}
 	text := fmt.Sprintf("%s *<%s|%s>* %s, %s\n%s", mark, n.link, slackEscape(cut(n.query.name, 200)),
 		slackEscape(cut(n.rule, 200)), word, slackEscape(n.text))

@@ -84,7 +84,7 @@ func (a *Alerts) restoreAlert(k *storedAlert, rules map[string]*rule) {
 		one.told[name] = &told{at: t.At, delivered: t.Delivered, wantsEnd: t.WantsEnd}
 	}
 	switch {
-	case one.state == Resolved:
+	case one.state.over():
 		if one.rule == nil {
 			one.rule = &rule{name: k.Rule, severity: k.Severity}
 		}

@@ -64,7 +64,7 @@ func (a *Alerts) send(n *notifier, g *group, now time.Time) {
 		t := one.told[n.name]
 		t.pending = false
 		// What was over before anybody heard of it, and what was silenced meanwhile, is not told.
-		never := t.at.IsZero() && (one.state == Resolved || one.silenced)
+		never := t.at.IsZero() && (one.state.over() || one.silenced)
 		if never {
 			delete(one.told, n.name)
 		}
@@ -82,7 +82,7 @@ func (a *Alerts) send(n *notifier, g *group, now time.Time) {
 			if t.at = now; !queued {
 				t.at = now.Add(time.Minute - n.repeat)
 			}
-			t.wantsEnd = one.state != Resolved
+			t.wantsEnd = !one.state.over()
 			a.dirty = true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 // A View is an alert as it is shown.
 type View struct {
 	ID                     string
-	State                  string // pending, firing, acknowledged (silent) or resolved
+	State                  string // pending, firing, acknowledged (silent), resolved, dismissed or unwatched
 	Severity               Severity
 	Rule                   string
 	QueryID, QueryName     string

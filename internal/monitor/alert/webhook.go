@@ -64,7 +64,7 @@ func (m *message) json() *webhookJSON {
 		for _, l := range n.labels {
 			item.Labels[l.Name] = l.Value
 		}
-		if n.over {
+		if n.over() {
 			at := n.ended.UnixMilli()
 			item.EndedAtMs = &at
 		}

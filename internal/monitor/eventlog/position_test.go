@@ -23,8 +23,9 @@ type batchTap struct {
 	told []string
 }
 
-func (b *batchTap) Started(*monitor.Query) {}
-func (b *batchTap) Ended(*monitor.Query)   {}
+func (b *batchTap) Started(*monitor.Query)   {}
+func (b *batchTap) Ended(*monitor.Query)     {}
+func (b *batchTap) Dismissed(*monitor.Query) {}
 
 func (b *batchTap) Committed(_ *monitor.Query, p *monitor.Progress, _ *health.Batch) {
 	b.mu.Lock()

@@ -1,6 +1,9 @@
 package health
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A State is how a query does.
 type State string
@@ -19,6 +22,20 @@ const (
 	Idle       State = "idle"    // nothing arrives and nothing waits
 	Stopped    State = "stopped" // stopped or finished
 )
+
+// Word is the state as people read it; the constants are for programs.
+func (s State) Word() string {
+	switch s {
+	case "":
+		return ""
+	case Breach:
+		return "Too late"
+	case CatchingUp:
+		return "Catching up"
+	default:
+		return strings.ToUpper(string(s[:1])) + string(s[1:])
+	}
+}
 
 const (
 	// noticeable is the growth, as a share of what arrives, that is more than noise.

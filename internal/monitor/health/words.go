@@ -130,3 +130,24 @@ func batchNumber(id int64) string {
 	}
 	return text
 }
+
+// Stop ends a text as a sentence ends, once.
+func Stop(text string) string {
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.HasSuffix(text, "…") {
+		return text
+	}
+	return text + "."
+}
+
+// Say puts a reason behind a sentence that does not say it already.
+func Say(sentence, reason string) string {
+	if strings.Contains(strings.ToLower(sentence), strings.ToLower(strings.TrimRight(reason, "."))) {
+		return sentence
+	}
+	return strings.TrimSpace(sentence + " " + Stop(reason))
+}
+
+// Plain is a text for where lines are not set: its spaces are ordinary ones.
+func Plain(text string) string {
+	return strings.NewReplacer(nbsp, " ", "\u202f", " ").Replace(text)
+}

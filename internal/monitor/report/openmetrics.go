@@ -96,6 +96,8 @@ var families = []family{
 	gauge("weir_query_health_score", "", "How much the query needs a person: 100 the most.",
 		func(s *subject) float64 { return s.health.Score }),
 	gauge("weir_query_up", "", "1 while the query runs, 0 when it was stopped or failed.", up),
+	gauge("weir_query_not_started_again", "",
+		"1 when the query ran as an earlier server ended, and its program has not started it again.", missing),
 	gauge("weir_arrival_rows_per_second", "", "Rows that arrive at the sources.",
 		func(s *subject) float64 { return s.health.ArrivalRowsPerSecond }),
 	gauge("weir_processed_rows_per_second", "", "Rows that are committed.",
@@ -154,6 +156,13 @@ func up(s *subject) float64 {
 		return 0
 	}
 	return 1
+}
+
+func missing(s *subject) float64 {
+	if s.snapshot.Left {
+		return 1
+	}
+	return 0
 }
 
 func committedAt(s *subject) float64 {

@@ -4,7 +4,7 @@ import { COLUMNS, fleetRow, fleetSummary, lacks, link, sortRows, verdict } from 
 import { below, logs, progress, side, top } from './query.js';
 import { mount } from './charts.js';
 import { follow } from './live.js';
-import { NEEDS, ORDER, STATES, esc, fmt, icon, time } from './words.js';
+import { ORDER, STATES, esc, fmt, icon, needs, time } from './words.js';
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -217,7 +217,7 @@ function fleetPage() {
       groups.set(key, [...groups.get(key) || [], q]);
     }
     return [...groups].flatMap(([head, list]) => {
-      const bad = list.filter(q => NEEDS.has(q.state)).length;
+      const bad = list.filter(q => needs(q)).length;
       const need = bad ? ` · ${bad} need${bad > 1 ? '' : 's'} attention` : '';
       const text = `${list.length} ${list.length > 1 ? 'queries' : 'query'}${need}`;
       return [{ id: 'group ' + head, head, text }, ...list];

@@ -1,6 +1,6 @@
 // The rows of the fleet and the sentence above them; the server draws the same in fleet.qtpl.
 import {
-  NEEDS, STATES, bar, cell, esc, fmt, none, parts, spark, sparkPair, stateMark, strip, stripText, time,
+  bar, cell, esc, fmt, needs, none, parts, spark, sparkPair, stateMark, strip, stripText, time, toneOf,
 } from './words.js';
 
 const late = letters => [...letters].filter(c => 'fsxblr'.includes(c)).length;
@@ -62,12 +62,12 @@ function size(q) {
 
 // fleetRow is one query; index is its place in the table.
 export function fleetRow(q, now, index) {
-  const tone = STATES[q.state].tone, hot = tone === 'bad' || tone === 'warn';
+  const tone = toneOf(q), hot = tone === 'bad' || tone === 'warn';
   const badge = q.engine === 'weir' ? '' :
     `<span class="badge" title="Watched through its event log">${esc(q.engine)}</span>`;
   const why = `<span title="${esc(q.reason)}">${esc(q.reason)}</span>`;
   return `<tr role="row" class="${hot ? 'hot ' + tone : ''}" data-id="${esc(q.id)}" aria-rowindex="${index + 2}">` +
-    td('health', stateMark(q.state) + time(q.sinceAtMs, fmt.short(now - q.sinceAtMs))) +
+    td('health', stateMark(q.state, tone) + time(q.sinceAtMs, fmt.short(now - q.sinceAtMs))) +
     td('name', `<a href="${link(q)}">${esc(q.name)}</a>${badge}<span class="app">${esc(q.application)}</span>`) +
     num('fresh', spark(q.freshnessSparkMs, q.freshnessSloMs) + cell(q.freshnessP95Ms, 'ms'),
       over(q, q.freshnessP95Ms)) +
@@ -94,11 +94,12 @@ const SAY = {
   failed: 'has been down', stalled: 'has not moved', breach: 'has been too late', behind: 'has been falling behind',
   lagging: 'has lagged', restarting: 'has been restarting',
 };
+const stop = text => /[.!?…]$/.test(text) ? text : text + '.';
 const anchor = q => `<a href="${link(q)}">${esc(q.name)}</a>`;
 
 // verdict is the fleet in one sentence.
 export function verdict(rows) {
-  const n = rows.length, bad = rows.filter(q => NEEDS.has(q.state)).length;
+  const n = rows.length, bad = rows.filter(needs).length;
   const running = rows.filter(q => q.state !== 'stopped').length;
   if (!n) return 'No queries yet.';
   if (bad) return n === 1 ? `${rows[0].name} needs attention.` : `${bad} of ${n} queries need attention.`;
@@ -110,13 +111,13 @@ export function verdict(rows) {
 }
 
 function because(rows, now) {
-  const bad = sortRows(rows.filter(q => NEEDS.has(q.state)), 'health', -1);
+  const bad = sortRows(rows.filter(needs), 'health', -1);
   if (!rows.length) return 'Start one and it appears here within a second.';
   if (bad.length) {
-    const lasts = q => `${anchor(q)} ${SAY[q.state]} for ${fmt.dur(now - q.sinceAtMs)}`;
+    const lasts = q => `${anchor(q)} ${q.notStartedAgain ? 'has been missing' : SAY[q.state]} for ${fmt.dur(now - q.sinceAtMs)}`;
     return bad.slice(0, 2).map(lasts).join('; ') + (bad.length > 2 ? `; ${bad.length - 2} more below.` : '.');
   }
-  if (rows.length === 1 && rows[0].reason) return esc(rows[0].reason) + '.';
+  if (rows.length === 1 && rows[0].reason) return esc(stop(rows[0].reason));
   const catching = rows.filter(q => q.state === 'catchingUp').length;
   if (catching) return catching === 1 ? '1 query is catching up.' : `${catching} queries are catching up.`;
   const starting = rows.filter(q => q.state === 'starting').length;

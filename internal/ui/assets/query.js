@@ -1,7 +1,7 @@
 // The parts of a query's page; the server draws the same in query.qtpl. Each part is a function from the query's
 // detail, its batches or its series to HTML, so that live data replaces parts and not the page.
 import {
-  STATES, ago, bar, cell, esc, fixed, fmt, median, none, parts, section, stateMark, time,
+  ago, bar, cell, esc, fixed, fmt, median, none, parts, section, stateMark, time, toneOf,
 } from './words.js';
 
 // PHASES are the phases of a batch in their order: the key of the API, its word, the same in short.
@@ -38,8 +38,8 @@ export function banner(q) {
   const eta = v.eta ? `<div class="b-eta"><h2>When is it over?</h2><p class="say">${esc(v.eta.word)}</p>` +
     `<p>${esc(v.eta.text)}</p></div>` : '';
   const why = v.why.map(t => `<p>${esc(t)}</p>`).join('');
-  return `<section class="banner ${STATES[q.state].tone}" aria-label="Verdict"><div class="b-state">` +
-    `${stateMark(q.state)}<p>${time(q.sinceAtMs, 'for ' + fmt.dur(lasts))} <br><span>since ${since}</span></p>` +
+  return `<section class="banner ${toneOf(q)}" aria-label="Verdict"><div class="b-state">` +
+    `${stateMark(q.state, toneOf(q))}<p>${time(q.sinceAtMs, 'for ' + fmt.dur(lasts))} <br><span>since ${since}</span></p>` +
     `</div><div class="b-say"><p class="say">${esc(v.sentence)}</p>${why}${todo}</div>${eta}</section>`;
 }
 

@@ -16,7 +16,9 @@ export const STATES = {
   stopped: { word: 'Stopped', tone: 'calm', means: 'Stopped by a person, or finished.' },
 };
 export const ORDER = Object.keys(STATES);
-export const NEEDS = new Set(['failed', 'stalled', 'breach', 'behind', 'lagging', 'restarting']);
+const NEEDS = new Set(['failed', 'stalled', 'breach', 'behind', 'lagging', 'restarting']);
+export const needs = q => NEEDS.has(q.state) || q.notStartedAgain;
+export const toneOf = q => q.notStartedAgain ? 'warn' : STATES[q.state].tone;
 const LETTERS = {
   f: 'failed', s: 'stalled', x: 'breach', b: 'behind', l: 'lagging', c: 'catchingUp', r: 'restarting', t: 'starting', h: 'healthy',
   i: 'idle', o: 'stopped',
@@ -103,8 +105,8 @@ export const time = (ms, text) =>
   `<time datetime="${new Date(ms).toISOString()}" title="${fmt.stamp(ms)}">${text}</time>`;
 export const ago = (ms, now) => known(ms) ? time(ms, fmt.dur(now - ms) + ' ago') : NONE;
 export const icon = id => `<svg class="i" aria-hidden="true"><use href="/assets/icons.svg#${id}"/></svg>`;
-export const stateMark = s =>
-  `<span class="st ${STATES[s].tone}">${icon(s)}<span>${STATES[s].word}</span></span>`;
+export const stateMark = (s, tone) =>
+  `<span class="st ${tone}">${icon(s)}<span>${STATES[s].word}</span></span>`;
 export const section = (id, title, note, body) => `<section id="${id}" aria-labelledby="h-${id}">` +
   `<h2 id="h-${id}">${title}${note ? ` <span>${note}</span>` : ''}</h2>${body}</section>`;
 
