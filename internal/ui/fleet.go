@@ -185,8 +185,8 @@ func newFigures(q *monitor.Query, now time.Time) rowFigures {
 	switch {
 	case a.State == health.CatchingUp || health.Known(a.CatchUpLow) && a.Growth < 0:
 		row.EtaLowMs, row.EtaHighMs = milliseconds(a.CatchUpLow), milliseconds(a.CatchUpHigh)
-	case a.State == health.Behind || a.State == health.Breach && a.Growth > 0:
-		row.ShortPercent = num(math.Round(100 * a.Growth))
+	case a.State == health.Behind || a.State == health.Breach && a.Short > 0:
+		row.ShortPercent = num(math.Round(100 * a.Short))
 	}
 	return row
 }

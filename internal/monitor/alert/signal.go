@@ -114,7 +114,7 @@ var signals = []signal{
 	running("processedRowsPerSecond", inCount, "rows that are committed",
 		func(f *facts) float64 { return f.health.ProcessedPerSecond }),
 	running("shortRatio", inShare, "share of what arrives that the query is short by",
-		func(f *facts) float64 { return f.health.Growth }),
+		func(f *facts) float64 { return f.health.Short }),
 	running("busyRatio", inShare, "share of what it can take that it has to",
 		func(f *facts) float64 { return f.health.Busy }),
 	running("batchMs", inMs, "median batch", func(f *facts) float64 { return ms(f.health.BatchSeconds) }),

@@ -100,6 +100,8 @@ func (w *Watch) explainStart(a *Assessment, now time.Time) {
 		a.Why = append(a.Why, "It works off "+rates+"; the oldest unread row waits for "+Span(a.BacklogSeconds)+".")
 	case len(w.batches) == 0:
 		a.Why = append(a.Why, "No batch is committed yet.")
+	case a.BacklogSeconds > w.leastLag().Seconds():
+		a.Why = append(a.Why, "The oldest unread row waits for "+Span(a.BacklogSeconds)+".")
 	}
 }
 
@@ -114,10 +116,12 @@ func (w *Watch) explainHealthy(a *Assessment) {
 			" whether that lasts."
 		a.Reason = "Unread rows get older"
 		return
+	case late:
+		a.Sentence = "Unread rows are " + Span(a.BacklogSeconds) + " old: too early to say whether that lasts."
+		a.Reason = "Unread rows wait"
+		return
 	case w.unit == noUnit:
 		a.Sentence = "Runs. Its sources do not tell how much waits."
-	case late:
-		a.Sentence = "Keeping up, always about " + Span(a.BacklogSeconds) + " late."
 	default:
 		a.Sentence = "Keeping up."
 	}
@@ -181,8 +185,8 @@ func (w *Watch) explainLag(a *Assessment, now time.Time) {
 			late, Span(w.config.Objective.Seconds()))
 		a.EtaWord, a.EtaText = w.eta(a, now)
 	case Behind:
-		a.Sentence = "Falling behind by " + Span(60*a.Growth) + " every minute."
-		if !(a.Growth > 0) {
+		a.Sentence = "Falling behind by " + Span(60*a.Short) + " every minute."
+		if !(a.Short > 0) {
 			a.Sentence = late + " behind."
 		}
 		a.EtaWord, a.EtaText = w.eta(a, now)
@@ -199,8 +203,8 @@ func (w *Watch) explainLag(a *Assessment, now time.Time) {
 	}
 	switch {
 	case a.Reason != "":
-	case a.Growth > noticeable && Known(a.ProcessedPerSecond) && Known(a.ArrivalRowsPerSecond):
-		a.Reason = fmt.Sprintf("Works off %s of %s rows/s", Figure(a.ProcessedPerSecond),
+	case a.Short > noticeable && Known(a.ArrivalRowsPerSecond):
+		a.Reason = fmt.Sprintf("Works off %s of %s rows/s", Figure((1-a.Short)*a.ArrivalRowsPerSecond),
 			Figure(a.ArrivalRowsPerSecond))
 	default:
 		a.Reason = late + " behind"
@@ -232,10 +236,10 @@ func (w *Watch) eta(a *Assessment, now time.Time) (word, text string) {
 			middle = time.Duration((a.CatchUpLow + a.CatchUpHigh) / 2 * float64(time.Second))
 		}
 		return "Over in " + between(a.CatchUpLow, a.CatchUpHigh), "About " + clock(now.Add(middle)) + "."
-	case a.Growth > noticeable:
-		text = "Short by " + Percent(a.Growth) + "."
+	case a.Short > noticeable:
+		text = "Short by " + Percent(a.Short) + "."
 		objective := w.config.Objective.Seconds()
-		if left := (objective - a.BacklogSeconds) / a.Growth; objective > 0 && left > 0 && left < 7*86400 {
+		if left := (objective - a.BacklogSeconds) / a.Short; objective > 0 && left > 0 && left < 7*86400 {
 			at := now.Add(time.Duration(left * float64(time.Second)))
 			text += " Will miss its objective of " + Span(objective) + " at " + clock(at) + " if nothing changes."
 		}

@@ -55,7 +55,7 @@ const idleShare = 0.7
 
 // cappedRule: the limit of a batch and not the engine.
 func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
-	busy := s.Busy
+	busy := s.engineBusy
 	if !Known(busy) {
 		busy = s.InBatches
 	}
@@ -67,10 +67,10 @@ func cappedRule(w *Watch, s *Signals, _ time.Time) (reason, why, todo string) {
 		name = "the read limit"
 	}
 	why = fmt.Sprintf("Every recent batch took exactly its cap of %s rows, which is %s rows/s,"+
-		" while %s rows/s arrive.", Figure(s.CapRows), Figure(s.ProcessedPerSecond), Figure(s.ArrivalRowsPerSecond))
+		" while %s rows/s arrive.", Figure(s.CapRows), Figure(s.DrainPerSecond), Figure(s.ArrivalRowsPerSecond))
 	todo = fmt.Sprintf("Raise %s and restart.", name)
 	if busy < idleShare {
-		why = fmt.Sprintf("%s The engine is not the limit: it is busy %s of the time.", why, Percent(busy))
+		why = fmt.Sprintf("%s The engine is not the limit: batches run %s of the time.", why, Percent(busy))
 		most := s.CapRows / max(busy, 0.01)
 		todo = fmt.Sprintf("Raise %s and restart: a batch takes %s rows now, and %s would still fit.",
 			name, Figure(s.CapRows), Figure(most*0.9))

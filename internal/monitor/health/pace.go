@@ -135,11 +135,9 @@ func (s *Signals) short() bool {
 // load fills in how much of what it can take the query has to.
 func (w *Watch) load(s *Signals) {
 	s.Busy, s.Headroom = unknown(), unknown()
-	if !(s.InBatches >= leastShare) {
-		return
-	}
 	late := s.BacklogSeconds > w.leastLag().Seconds()/2
 	switch {
+	case !(s.InBatches >= leastShare):
 	case late && s.InBatches > fullShare && Known(positive(s.PacePerSecond)):
 		s.Busy = s.ArrivalRowsPerSecond / s.PacePerSecond
 	case !Known(s.BatchSeconds):
@@ -148,5 +146,19 @@ func (w *Watch) load(s *Signals) {
 	default:
 		s.Busy = min(s.InBatches, w.loadOfEndless(s.BatchSeconds))
 	}
+	s.engineBusy = s.Busy
+	if s.Capped && late && !(s.InBatches > fullShare) { // with time left it may not take more
+		if byCap := s.ArrivalRowsPerSecond / positive(s.DrainPerSecond); !(s.Busy >= byCap) {
+			s.Busy = byCap
+		}
+	}
 	s.Headroom = 1 / positive(s.Busy)
+}
+
+// shortage fills in by how much the query is too slow.
+func (s *Signals) shortage() {
+	s.Short = max(0, s.Growth)
+	if s.Headroom < 1 && !(s.Growth < -noticeable) {
+		s.Short = 1 - s.Headroom
+	}
 }

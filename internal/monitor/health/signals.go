@@ -31,6 +31,11 @@ type Signals struct {
 	// short by 17 %. growthNow is the same over the fast window.
 	Growth    float64
 	growthNow float64
+	// Short is the share of what arrives that the query does not work off: one less
+	// Headroom where that is below one, else Growth; 0 while it keeps up.
+	Short float64
+	// engineBusy is Busy as if there were no read limit.
+	engineBusy float64
 	// byBatches says that Growth is that of what waited when batches began.
 	byBatches bool
 	// arrivalNow is the arrival rate over the fast window, in rows.
@@ -92,8 +97,9 @@ func (w *Watch) Signals(now time.Time) Signals {
 	s.arrivalNow = perSecond(w.arrived.within(now, fast)) * perUnit
 	w.paces(&s, window)
 	w.durations(&s)
-	w.load(&s)
 	w.drain(&s)
+	w.load(&s)
+	s.shortage()
 	w.freshness(&s, now)
 	w.ofState(&s)
 	s.UntilLoss = unknown()

@@ -16,7 +16,9 @@ type simulation struct {
 	sigma   float64 // of the lognormal noise of a batch's time
 	waiting float64 // rows that came in the time before the run
 	ahead   bool    // a batch reads all its rows at once, before it works
-	slow    float64 // seconds more that the first batch takes, before it reads a row
+	// objective is that of the query, 0 for none.
+	objective time.Duration
+	slow      float64 // seconds more that the first batch takes, before it reads a row
 	// factor is by how much more rows arrive at a second of the run; nil for none.
 	factor func(second float64) float64
 	// mode is what the watch is told: everything, no times of rows, or only what
@@ -72,7 +74,7 @@ func (s simulation) play(seed uint64, look func(second float64, a *Assessment)) 
 	random := rand.New(rand.NewPCG(seed, 1))
 	came := s.arrivals()
 	arrived := func(second float64) float64 { return came[min(int(second*100), len(came)-1)] }
-	w := New(Config{TriggerEvery: s.trigger}, at(0))
+	w := New(Config{TriggerEvery: s.trigger, Objective: s.objective}, at(0))
 	perRow := s.load / simRate
 	if t := s.trigger.Seconds(); t > 0 { // busy for load of every interval
 		perRow = (s.load*t - simFixed) / (simRate * t)

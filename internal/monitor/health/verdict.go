@@ -63,6 +63,7 @@ type machine struct {
 	shrinking time.Time // the same for the fast window, and that it shrinks
 	regrowing time.Time // that it grows again
 	steady    time.Time
+	late      time.Time // since when rows are late
 	missed    time.Time // since when the objective is missed
 
 	shown      State // what Assess said last
@@ -117,11 +118,18 @@ func (m *machine) step(w *Watch, s *Signals, now time.Time) {
 	shrinks := hold(&m.shrinking, s.growthNow < -noticeable, now)
 	regrows := hold(&m.regrowing, s.growthNow > noticeable, now)
 	steady := hold(&m.steady, s.Growth >= -noticeable && s.Growth <= noticeable && late, now)
+	lasts := hold(&m.late, late, now)
 	caught := s.BacklogSeconds < least/2
 	switch m.state {
 	case Healthy:
-		if grows >= growsFor {
+		switch {
+		case grows >= growsFor:
 			m.fall(w.begun)
+		case lasts < 2*w.window():
+		case shrinks >= shrinksFor:
+			m.enter(CatchingUp, now)
+		default: // what is late for so long is late, whichever way it sways
+			m.enter(Lagging, now)
 		}
 	case Behind:
 		switch {
@@ -154,6 +162,7 @@ func (m *machine) begin(w *Watch, s *Signals, now time.Time) {
 	m.regrowing, m.steady = time.Time{}, time.Time{}
 	least := w.leastLag().Seconds()
 	late := s.BacklogSeconds > least
+	hold(&m.late, late, now)
 	drowns := hold(&m.growing, late && s.Growth > noticeable && s.short(), now)
 	shrinks := hold(&m.shrinking, late && s.growthNow < -noticeable, now)
 	caught := s.BacklogSeconds < least/2
@@ -174,7 +183,7 @@ const provenBatches = 3
 func (w *Watch) proves(s *Signals, now time.Time) bool {
 	least := w.leastLag().Seconds()
 	if !w.young(now) {
-		return !(s.BacklogSeconds > least && s.Growth > noticeable)
+		return !(s.BacklogSeconds > least)
 	}
 	n := len(w.batches)
 	if every := w.config.TriggerEvery.Seconds(); every > 0 && s.BatchAtWorst < every {

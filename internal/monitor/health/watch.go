@@ -225,7 +225,7 @@ func (w *Watch) anew(at time.Time) {
 	w.backlog = series{span: w.window()}
 	w.begins = series{span: w.window()}
 	w.history = series{span: historySpan}
-	w.verdict.growing, w.verdict.steady = time.Time{}, time.Time{}
+	w.verdict.growing, w.verdict.steady, w.verdict.late = time.Time{}, time.Time{}, time.Time{}
 }
 
 // told notes an instant. What others write down comes to be known late, so that it
