@@ -253,5 +253,7 @@ func rejectsNull(cond plan.Expr, id plan.ExprID) bool {
 var strict = map[string]bool{
 	"=": true, "!=": true, "<": true, "<=": true, ">": true, ">=": true, "+": true, "-": true, "*": true,
 	"/": true, "%": true, "like": true, "rlike": true, "startswith": true, "endswith": true, "contains": true,
+	"date + days": true, "date + months": true, "date + interval": true, "timestamp + months": true,
+	"timestamp + interval": true, "date - date": true, "timestamp - timestamp": true,
 	"length": true, "substring": true, "upper": true, "lower": true, "trim": true, "not": true,
 }

@@ -15,8 +15,56 @@ func sinkFilters(a *Analyzer, n plan.Node) (plan.Node, error) {
 		return n, nil
 	}
 	s := &sinking{r: &resolver{Analyzer: a}}
-	out := s.node(n, nil)
+	out := s.node(s.timed(n), nil)
 	return out, s.err
+}
+
+// timed says of joins whose rows get a window that their time is not NULL, by which an
+// outer one may become another kind.
+func (s *sinking) timed(n plan.Node) plan.Node {
+	out, _ := plan.TransformNodes(n, func(m plan.Node) (plan.Node, error) {
+		w, ok := m.(*plan.TimeWindow)
+		if !ok || s.err != nil {
+			return m, nil
+		}
+		time, ok := w.Time.(*plan.Attribute)
+		if !ok || !time.Null || !overJoin(w.Input) {
+			return m, nil
+		}
+		return w.WithChildren([]plan.Node{s.filtered(w.Input, []plan.Expr{s.bind("isnotnull", time)})}), nil
+	})
+	return out
+}
+
+func overJoin(n plan.Node) bool {
+	switch m := n.(type) {
+	case *plan.Join:
+		return m.Kind == plan.LeftJoin || m.Kind == plan.RightJoin || m.Kind == plan.FullJoin
+	case *plan.Project, *plan.SubqueryAlias, *plan.Filter:
+		return overJoin(m.Children()[0])
+	}
+	return false
+}
+
+// needless is the kind of join that is left of an outer one when rows with NULLs in the
+// place of a partner are ruled out above it.
+func needless(n *plan.Join, asked []plan.Expr) plan.JoinType {
+	matched := func(side plan.Node) bool {
+		return slices.ContainsFunc(side.Output(), func(a *plan.Attribute) bool {
+			return slices.ContainsFunc(asked, func(e plan.Expr) bool { return rejectsNull(e, a.ID) })
+		})
+	}
+	left, right := matched(n.Left), matched(n.Right)
+	switch {
+	case n.Kind == plan.LeftJoin && right, n.Kind == plan.RightJoin && left,
+		n.Kind == plan.FullJoin && left && right:
+		return plan.InnerJoin
+	case n.Kind == plan.FullJoin && left:
+		return plan.LeftJoin
+	case n.Kind == plan.FullJoin && right:
+		return plan.RightJoin
+	}
+	return n.Kind
 }
 
 // sinking moves conditions. The first error stays.
@@ -237,6 +285,12 @@ func readdressed(list []plan.Expr, old, fresh []*plan.Attribute) []plan.Expr {
 // join asks of both sides what the conditions above and its own say of each, and
 // of a side whose rows have to match what follows from it.
 func (s *sinking) join(n *plan.Join, asked []plan.Expr) plan.Node {
+	if kind := needless(n, asked); kind != n.Kind {
+		was := n.Kind
+		less := *n
+		less.Kind, less.Was = kind, &was
+		n = &less
+	}
 	left, right, stay := split2(asked, n, whereSides(n.Kind))
 	var own []plan.Expr
 	if n.Cond != nil {

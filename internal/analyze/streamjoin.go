@@ -8,6 +8,11 @@ import (
 // unmatched rows could never be told, because the side that may yet match them
 // is a stream without end.
 func checkJoin(n *plan.Join, mode plan.OutputMode) error {
+	if n.Was != nil { // Spark asks before it optimizes
+		written := *n
+		written.Kind = *n.Was
+		n = &written
+	}
 	left, right := plan.Streaming(n.Left), plan.Streaming(n.Right)
 	both := left && right
 	if both {

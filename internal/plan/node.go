@@ -436,6 +436,9 @@ type Join struct {
 	// Lateral lets Right name the columns of Left; before analysis.
 	Lateral bool
 	Origin  *Origin
+	// Was is the kind as it was written, where conditions above make another one of
+	// it; nil where they do not.
+	Was *JoinType
 }
 
 // Children are both inputs.
