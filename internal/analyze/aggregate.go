@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -209,6 +210,9 @@ func (r *resolver) grouped(g *grouping) (plan.Node, error) {
 	groups := make([]plan.Expr, len(g.groups))
 	for i, e := range g.groups {
 		groups[i] = unnamed(e)
+		if hasGenerator(groups[i]) {
+			return nil, r.groupedByGenerator(g, groups[i])
+		}
 	}
 	if err := r.checkMarks(g, groups); err != nil {
 		return nil, err
@@ -325,4 +329,24 @@ func overGroups(e plan.Expr, groups []plan.Expr, replace func(plan.Expr) plan.Ex
 		list[i] = overGroups(c, groups, replace)
 	}
 	return e.WithChildren(list)
+}
+
+// groupedByGenerator refuses a generator as a key. Where it is selected too, Spark first
+// misses the column in it.
+func (r *resolver) groupedByGenerator(g *grouping, key plan.Expr) error {
+	selected := slices.ContainsFunc(g.list, hasGenerator)
+	var column *plan.Attribute
+	plan.Walk(key, func(e plan.Expr) bool {
+		if a, ok := e.(*plan.Attribute); ok && column == nil {
+			column = a
+		}
+		return column == nil
+	})
+	if !selected || column == nil {
+		return r.notComputedBy("Aggregate", key)
+	}
+	name := r.sqlText(column)
+	return plan.AnalysisError("MISSING_AGGREGATION",
+		fmt.Sprintf("the column %s is neither grouped by nor inside an aggregate function.", name),
+		"expression", quoted(name), "expressionAnyValue", quoted("any_value("+name+")"))
 }

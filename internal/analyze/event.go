@@ -276,7 +276,8 @@ func (r *resolver) rangeOf(n *plan.TableFunction, args []plan.Expr) (plan.Node, 
 		m.Partitions = int(numbers[3])
 	}
 	if m.Step == 0 {
-		return nil, plan.IllegalArgument("requirement failed: step (0) cannot be 0")
+		return nil, plan.AnalysisError("FAILED_FUNCTION_CALL", "range cannot go on by 0.", "funcName", "`range`").
+			At(n.Origin)
 	}
 	return m, nil
 }

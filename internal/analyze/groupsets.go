@@ -163,6 +163,12 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, e := range n.Exprs {
+		if plan.Contains(e, func(p plan.Expr) bool { _, ok := p.(*plan.UnresolvedStar); return ok }) {
+			return nil, plan.AnalysisError("INVALID_USAGE_OF_STAR_OR_REGEX",
+				"count(*) of a pivot is count(1); a star has no meaning there.", "elem", "'*'", "prettyName", "Pivot")
+		}
+	}
 	calls, err := x.selectList(n.Exprs)
 	if err != nil {
 		return nil, err

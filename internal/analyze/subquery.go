@@ -41,9 +41,33 @@ func (x *exprs) subquery(n *plan.Subquery) (plan.Expr, error) {
 				"number", fmt.Sprint(columns)).At(n.Origin)
 		}
 	case plan.InSubquery:
-		return m, x.agree(m)
+		if err := x.agree(m); err != nil {
+			return nil, err
+		}
+		return x.nullIn(m)
 	}
 	return m, nil
+}
+
+// nullIn is NULL for NULL IN (…) where ANSI is off, even of no rows.
+func (x *exprs) nullIn(m *plan.Subquery) (plan.Expr, error) {
+	if x.Eval.ANSI || len(m.Values) != 1 || !isNull(m.Values[0]) {
+		return m, nil
+	}
+	e, err := x.bind("if", plan.Lit(true, plan.Boolean), plan.Lit(nil, plan.Boolean), m)
+	if call, ok := e.(*plan.Call); ok {
+		call.Text = strings.ReplaceAll(x.sqlText(m), "$", "$$")
+	}
+	return e, err
+}
+
+// isNull reports whether an expression is the constant NULL, whatever its type.
+func isNull(e plan.Expr) bool {
+	if c, ok := e.(*plan.Cast); ok {
+		return isNull(c.Child)
+	}
+	l, ok := e.(*plan.Literal)
+	return ok && l.Value == nil
 }
 
 // agree casts both sides of an IN to common types.

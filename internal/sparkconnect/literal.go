@@ -92,6 +92,20 @@ func decimalLiteral(m *pb.Expression_Literal_Decimal) (*plan.Literal, error) {
 	return plan.Lit(decimal128.FromBigInt(unscaled), plan.Decimal(p, s)), nil
 }
 
+// ownDecimal is a decimal that is bound to a parameter: it has the type that its digits
+// need, whatever the message says.
+func ownDecimal(given *pb.Expression, e plan.Expr) plan.Expr {
+	m := given.GetLiteral().GetDecimal()
+	if m == nil {
+		return e
+	}
+	own, err := decimalLiteral(&pb.Expression_Literal_Decimal{Value: m.GetValue()})
+	if err != nil {
+		return e
+	}
+	return own
+}
+
 // decimalDigits is the number that the text of a BigDecimal says, as an integer
 // and the count of its digits after the point, which is never negative.
 func decimalDigits(text string) (unscaled *big.Int, scale int, ok bool) {

@@ -152,7 +152,7 @@ func (d *decoder) tail(m *pb.Tail) (plan.Node, error) {
 
 func (d *decoder) numbers(m *pb.Range) (plan.Node, error) {
 	if m.GetStep() == 0 {
-		return nil, plan.IllegalArgument("requirement failed: step cannot be 0")
+		return nil, plan.IllegalArgument("requirement failed: step (0) cannot be 0")
 	}
 	return &plan.Range{
 		Start: m.GetStart(), End: m.GetEnd(), Step: m.GetStep(), Partitions: int(m.GetNumPartitions()),

@@ -301,11 +301,12 @@ func (d *decoder) parameters(m *pb.SQL) (sql.Parameters, error) {
 		p.Named[name] = e
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.GetNamedArguments())) {
-		e, err := d.expression(m.GetNamedArguments()[name])
+		given := m.GetNamedArguments()[name]
+		e, err := d.expression(given)
 		if err != nil {
 			return p, err
 		}
-		named(name, e)
+		named(name, ownDecimal(given, e))
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.GetArgs())) {
 		l, err := d.literal(m.GetArgs()[name])
@@ -316,6 +317,9 @@ func (d *decoder) parameters(m *pb.SQL) (sql.Parameters, error) {
 	}
 	if p.Positional, err = d.expressionList(m.GetPosArguments()); err != nil {
 		return p, err
+	}
+	for i, given := range m.GetPosArguments() {
+		p.Positional[i] = ownDecimal(given, p.Positional[i])
 	}
 	for _, a := range m.GetPosArgs() {
 		l, err := d.literal(a)

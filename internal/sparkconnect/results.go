@@ -4,6 +4,8 @@ package sparkconnect
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -77,7 +79,7 @@ func (x *execution) batchRows() int {
 // limits of rows and bytes; at least one, even when there are no rows.
 func (x *execution) sendRows(result *session.Result) error {
 	b := &batcher{x: x, schema: result.Schema, most: x.batchRows()}
-	b.arrow = chunk.ArrowSchema(result.Schema, x.arrowOptions())
+	b.arrow = x.arrowSchema(result.Schema)
 	for c, err := range result.Rows {
 		if err != nil {
 			return err
@@ -87,6 +89,43 @@ func (x *execution) sendRows(result *session.Result) error {
 		}
 	}
 	return b.end()
+}
+
+// arrowSchema is how rows go to the client. Fields of one name in a struct get numbers:
+// clients make dictionaries of structs, and know the names from elsewhere.
+func (x *execution) arrowSchema(t plan.Type) *arrow.Schema {
+	own := t
+	own.Fields = slices.Clone(t.Fields)
+	for i := range own.Fields {
+		own.Fields[i].Type = numbered(own.Fields[i].Type)
+	}
+	return chunk.ArrowSchema(own, x.arrowOptions())
+}
+
+// numbered is a type whose structs have no two fields of one name.
+func numbered(t plan.Type) plan.Type {
+	if t.Elem != nil {
+		elem := numbered(*t.Elem)
+		t.Elem = &elem
+	}
+	if t.Key != nil {
+		key := numbered(*t.Key)
+		t.Key = &key
+	}
+	count, seen := map[string]int{}, map[string]int{}
+	for _, f := range t.Fields {
+		count[f.Name]++
+	}
+	t.Fields = slices.Clone(t.Fields)
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		f.Type = numbered(f.Type)
+		if name := f.Name; count[name] > 1 {
+			f.Name = fmt.Sprintf("%s_%d", name, seen[name])
+			seen[name]++
+		}
+	}
+	return t
 }
 
 // batcher gathers chunks into Arrow batches.
@@ -270,7 +309,7 @@ func (x *execution) sendLocal(result *session.Result) error {
 	if len(chunks) > 0 {
 		whole = chunk.Concat(result.Schema, chunks...)
 	}
-	data, err := arrowStream(whole, chunk.ArrowSchema(result.Schema, x.arrowOptions()))
+	data, err := arrowStream(whole, x.arrowSchema(result.Schema))
 	if err != nil {
 		return err
 	}
@@ -309,7 +348,7 @@ func (x *execution) materialize(n plan.Node) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema := chunk.ArrowSchema(result.Schema, x.arrowOptions())
+	schema := x.arrowSchema(result.Schema)
 	local := &plan.LocalData{Schema: result.Schema}
 	for c, err := range result.Rows {
 		if err != nil {

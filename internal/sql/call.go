@@ -186,7 +186,7 @@ func (p *parser) timestampCall(word string) plan.Expr {
 	case datetimeUnit(unit.word):
 		if a, plain := f.Args[0].(*plan.UnresolvedAttribute); plain && len(a.Parts) == 1 {
 			f.Name = []string{name}
-			f.Args[0] = plan.Lit(unit.word, plan.String)
+			f.Args[0] = plan.Lit(p.text[unit.start:unit.end], plan.String)
 		}
 	}
 	return f

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/plan"
@@ -211,17 +213,45 @@ func (p *parser) likeEach(q predicate, name string) plan.Expr {
 		p.mistake(q.own, "INVALID_SQL_SYNTAX.EMPTY_QUANTIFIED_PATTERN", "LIKE ANY and LIKE ALL need a pattern.")
 		return q.value
 	}
+	var patterns []plan.Expr
+	p.list(func() { patterns = append(patterns, p.expr()) })
+	p.expect(")")
+	if !slices.ContainsFunc(patterns, notText) {
+		return p.likeTexts(q, name, combine, patterns)
+	}
 	var out plan.Expr
-	p.list(func() {
-		one := p.negate(q, p.fn(q.start, name, q.value, p.expr()))
+	for _, pattern := range patterns {
+		one := p.negate(q, p.fn(q.start, name, q.value, pattern))
 		if out == nil {
 			out = one
-			return
+			continue
 		}
 		out = p.fn(q.start, combine, out, one)
-	})
-	p.expect(")")
+	}
 	return out
+}
+
+func notText(e plan.Expr) bool {
+	l, ok := e.(*plan.Literal)
+	return !ok || !l.Of.IsString() || l.Value == nil
+}
+
+// likeTexts is a LIKE ANY or LIKE ALL of constants, which has a name of its own.
+func (p *parser) likeTexts(q predicate, name, combine string, patterns []plan.Expr) plan.Expr {
+	each := map[string]string{"or": "likeany", "and": "likeall"}[combine]
+	if q.negated {
+		each = "not" + each
+	}
+	value := q.value
+	if name == "ilike" {
+		value = p.fn(q.start, "lower", value)
+		for i, pattern := range patterns {
+			patterns[i] = plan.Lit(strings.ToLower(pattern.(*plan.Literal).Value.(string)), plan.String)
+		}
+	}
+	f := p.fn(q.start, each, append([]plan.Expr{value}, patterns...)...)
+	f.Internal = true
+	return f
 }
 
 // is reads IS [NOT] NULL, TRUE, FALSE, UNKNOWN, DISTINCT FROM.

@@ -62,6 +62,11 @@ func bindSearch(of plan.Type) func(b *fn.Binding) (*plan.Call, error) {
 		}
 		c := b.Call([]plan.Expr{child, value}, of, child.Nullable() || value.Nullable())
 		t, v := child.Type(), value.Type()
+		untyped := b.Args[1].Type().Kind == plan.KindNull && b.Def.Name == "array_contains"
+		if untyped || t.Kind == plan.KindNull || v.Kind == plan.KindNull {
+			return nil, fn.Mismatch(b, c, "NULL_TYPE", b.Def.Name+" needs an array and a value of a type.",
+				"functionName", plan.Quote(b.Def.Name))
+		}
 		if t.Kind != plan.KindArray || v.Kind == plan.KindNull || !t.Elem.EqualIgnoringNull(v) {
 			return nil, fn.Mismatch(b, c, "ARRAY_FUNCTION_DIFF_TYPES",
 				"values of "+v.SQL()+" are not looked for in "+t.SQL()+".",

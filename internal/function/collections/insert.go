@@ -50,6 +50,9 @@ func bindInsert(b *fn.Binding) (*plan.Call, error) {
 	}
 	t := list.Type()
 	c := b.Call(args, t, list.Nullable() || count == 3 && args[1].Nullable())
+	if t.Kind == plan.KindNull && count == 2 {
+		return nil, fn.Unexpected(b, c, 0, fn.Quoted("ARRAY"))
+	}
 	if t.Kind != plan.KindArray || !t.Elem.EqualIgnoringNull(value.Type()) {
 		return nil, fn.Mismatch(b, c, "ARRAY_FUNCTION_DIFF_TYPES",
 			"values of "+value.Type().SQL()+" do not go into "+t.SQL()+".",

@@ -1,6 +1,8 @@
 package collections
 
 import (
+	"strings"
+
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/function/fn"
@@ -199,6 +201,11 @@ func generator(name string, outer bool) *fn.Def {
 		want := fn.OneOf(fn.AnyArray(), fn.AnyMap())
 		if name == "inline" || name == "inline_outer" {
 			want = arrayOfStructs()
+		}
+		if len(b.Args) == 1 && b.Args[0].Type().Kind == plan.KindNull {
+			c := b.Call(b.Args, plan.Null, true)
+			c.Text = fn.Escaped(strings.TrimSuffix(name, "_outer") + "(" + b.SQL(b.Args[0]) + ")")
+			return nil, fn.Unexpected(b, c, 0, want.Text)
 		}
 		s := fn.Takes(want).Expecting().WithNull(fn.Never)
 		s.Returns = func(args []plan.Expr) plan.Type { return generated(name, args[0].Type(), outer) }

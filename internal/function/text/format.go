@@ -401,7 +401,7 @@ func (p decimalPattern) write(r *big.Rat) string {
 		whole += "." + fraction
 	}
 	out := p.prefix + whole + p.suffix
-	if negative && unscaled.Sign() != 0 {
+	if negative { // of what is rounded to 0, too
 		return "-" + out
 	}
 	return out

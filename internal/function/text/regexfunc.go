@@ -48,6 +48,7 @@ func regexDefs() []*fn.Def {
 			Defaults(plan.Lit(int64(-1), plan.Int)).
 			Gives(plan.Array(plan.String, false)), splitMaker,
 			fn.Example{"split('oneAtwoBthreeC', '[ABC]')", "[one, two, three, ]"}),
+		likeEachDef("likeany"), likeEachDef("likeall"), likeEachDef("notlikeany"), likeEachDef("notlikeall"),
 		likeDef("like", fn.Example{"'Spark' LIKE '_park'", "true"}),
 		likeDef("ilike", fn.Example{"'Spark' ILIKE '_PARK'", "true"}),
 	}
@@ -301,4 +302,37 @@ func splitChars(out *chunk.Vector, s string, limit int) {
 		out.AppendText(s[:size])
 		s = s[size:]
 	}
+}
+
+// likeEachDef is LIKE ANY and LIKE ALL of constants, which SQL alone calls: a chain of
+// LIKEs under a name of its own.
+func likeEachDef(name string) *fn.Def {
+	combine := "or"
+	if strings.HasSuffix(name, "all") {
+		combine = "and"
+	}
+	rewrite := func(b *fn.Binding) (plan.Expr, error) {
+		var all plan.Expr
+		for _, pattern := range b.Args[1:] {
+			one, err := b.Nest("like", b.Args[0], pattern)
+			if err == nil && strings.HasPrefix(name, "not") {
+				one, err = b.Nest("not", one)
+			}
+			if err == nil && all != nil {
+				one, err = b.Nest(combine, all, one)
+			}
+			if err != nil {
+				return nil, err
+			}
+			all = one
+		}
+		c, ok := all.(*plan.Call)
+		if !ok {
+			return all, nil
+		}
+		named := *c
+		named.Null, named.Text = true, fn.Escaped(name+"("+b.SQL(b.Args[0])+")")
+		return &named, nil
+	}
+	return &fn.Def{Name: name, Hidden: true, Internal: true, Rewrite: rewrite}
 }

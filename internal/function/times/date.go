@@ -2,6 +2,7 @@ package times
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -51,9 +52,10 @@ func dateDefs() []*fn.Def {
 		shiftZone("to_utc_timestamp", true,
 			fn.Example{"to_utc_timestamp(TIMESTAMP '2024-08-31 00:00:00', 'Asia/Seoul')",
 				"2024-08-30 15:00:00"}),
-		fn.Scalar("timestampadd", "datetime_funcs", fn.Takes(fn.Str(), fn.Exactly(plan.Long), fn.Timestamps()).
-			GivesType(func(args []plan.Expr) plan.Type { return args[2].Type() }), timestampAdd,
-			fn.Example{"timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00"}),
+		{Name: "timestampadd", Group: "datetime_funcs", Bind: bindTimestampAdd, Kernel: timestampAdd,
+			Examples: []fn.Example{
+				{"timestampadd(MONTH, 1, TIMESTAMP '2024-01-31 00:00:00')", "2024-02-29 00:00:00"},
+			}},
 		fn.Scalar("timestampdiff", "datetime_funcs", fn.Takes(fn.Str(), ts, ts).Gives(plan.Long), timestampDiff,
 			fn.Example{"timestampdiff(DAY, DATE '2024-01-31', DATE '2024-02-29')", "29"}),
 	}
@@ -62,7 +64,7 @@ func dateDefs() []*fn.Def {
 var addMonthsKernel = fn.Fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
 	d, ok := addMonths(int64(chunk.Values[int32](args[0])[i]), int64(chunk.Values[int32](args[1])[i]))
 	if !ok || int64(int32(d)) != d {
-		return 0, false, javaOverflow("integer overflow")
+		return 0, false, fn.Overflow("overflow", "")
 	}
 	return int32(d), true, nil
 })
@@ -253,6 +255,17 @@ func unitSpan(unit string, n int64) (span plan.Interval, fits, ok bool) {
 func badUnit(function, unit string) *plan.Error {
 	return plan.NewError(plan.ClassIllegal, "INVALID_PARAMETER_VALUE.DATETIME_UNIT", unit+" is no unit of time.",
 		"functionName", plan.Quote(function), "parameter", "`unit`", "invalidValue", fn.SqlString(unit))
+}
+
+// bindTimestampAdd takes a DATE for its midnight, with ANSI and without.
+func bindTimestampAdd(b *fn.Binding) (*plan.Call, error) {
+	own := *b
+	own.Args = slices.Clone(b.Args)
+	if len(own.Args) == 3 && own.Args[2].Type().Kind == plan.KindDate {
+		own.Args[2] = b.Cast(own.Args[2], plan.Timestamp)
+	}
+	return fn.Takes(fn.Str(), fn.Exactly(plan.Long), fn.Timestamps()).
+		GivesType(func(args []plan.Expr) plan.Type { return args[2].Type() }).Bind(&own)
 }
 
 func timestampAdd(c *plan.Call, env *fn.Env) (fn.Kernel, error) {

@@ -3,6 +3,8 @@ package times
 import (
 	"errors"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
@@ -111,13 +113,43 @@ func bindDateAdd(date, days fn.Input) func(b *fn.Binding) (*plan.Call, error) {
 			if t := b.Args[0].Type(); t.IsString() || fn.IsTimestamp(t) {
 				bound.Args[0] = b.Cast(b.Args[0], plan.Date)
 			}
-			if b.Args[1].Type().IsString() && b.Env.ANSI {
-				bound.Args[1] = b.Cast(b.Args[1], plan.Int)
+			if b.Args[1].Type().IsString() {
+				var err error
+				if bound.Args[1], err = wholeDays(b); err != nil {
+					return nil, err
+				}
 			}
 			b = &bound
 		}
 		return s.Bind(b)
 	}
+}
+
+// wholeDays is a text as a number of days. Where ANSI is off only constants are taken,
+// and one that is no number is refused: a NULL would hide the mistake.
+func wholeDays(b *fn.Binding) (plan.Expr, error) {
+	days := b.Args[1]
+	l, ok := days.(*plan.Literal)
+	if c, isCast := days.(*plan.Cast); isCast {
+		l, ok = c.Child.(*plan.Literal)
+	}
+	if b.Env.ANSI || ok && l.Value == nil {
+		return b.Cast(days, plan.Int), nil
+	}
+	text, ok := "", ok
+	if ok {
+		text, ok = l.Value.(string)
+	}
+	if !ok {
+		return days, nil
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return nil, plan.AnalysisError("SECOND_FUNCTION_ARGUMENT_NOT_INTEGER",
+			"the second argument of "+b.Def.Name+" is no whole number of days.",
+			"functionName", b.Def.Name).At(b.Origin)
+	}
+	return plan.Lit(n, plan.Int), nil
 }
 
 func dateAdd(sign int32) fn.Maker {
@@ -134,7 +166,7 @@ var datePlusDays = fn.Fixed(plan.Date, func(args []*chunk.Vector, i int) (int32,
 var datePlusMonths = fn.Fixed(plan.Date, func(args []*chunk.Vector, i int) (int32, bool, error) {
 	d, ok := addMonths(int64(chunk.Values[int32](args[0])[i]), int64(chunk.Values[int32](args[1])[i]))
 	if !ok || int64(int32(d)) != d {
-		return 0, false, javaOverflow("integer overflow")
+		return 0, false, fn.Overflow("overflow", "")
 	}
 	return int32(d), true, nil
 })
