@@ -279,8 +279,8 @@ func (m merge) structs(table, data plan.Type) (plan.Type, error) {
 
 func (s *Snapshot) mismatch(data plan.Type, why string) *plan.Error {
 	e := newError(classMismatch, "DELTA_METADATA_MISMATCH",
-		fmt.Sprintf("The data does not fit the Delta table %s: %s. Table: %s. Data: %s.",
-			s.Metadata.ID, why, s.Schema.DDL(), data.DDL()))
+		fmt.Sprintf("The data does not fit the Delta table at %s: %s. Table: %s. Data: %s.",
+			s.Dir, why, s.Schema.DDL(), data.DDL()))
 	e.Hint = "The options mergeSchema and overwriteSchema change the table's columns."
 	return e
 }
