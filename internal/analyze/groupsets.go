@@ -2,8 +2,10 @@ package analyze
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -152,12 +154,9 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 	if n.Pivot == nil {
 		return nil, malformed("a pivot has no column")
 	}
-	if len(n.Pivot.Values) == 0 {
-		if plan.Streaming(in) {
-			return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_3063",
-				"pivot is not supported on a streaming DataFrames/Datasets")
-		}
-		return nil, plan.Unsupported("pivot without a list of values").At(n.Origin)
+	if len(n.Pivot.Values) == 0 && plan.Streaming(in) {
+		return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_3063",
+			"pivot is not supported on a streaming DataFrames/Datasets")
 	}
 	groups, err := x.selectList(n.Group)
 	if err != nil {
@@ -178,6 +177,12 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 		return nil, err
 	}
 	column = unnamed(column)
+	values := n.Pivot.Values
+	if len(values) == 0 {
+		if values, err = r.pivotValues(in, column); err != nil {
+			return nil, err
+		}
+	}
 	if n.Pivot.Rest {
 		used := plan.References(append(calls[:len(calls):len(calls)], column)...)
 		for _, a := range in.Output() {
@@ -205,7 +210,42 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.pivoted(below, plan.ToAttribute(key), n.Pivot.Values, len(groups))
+	return r.pivoted(below, plan.ToAttribute(key), values, len(groups))
+}
+
+// pivotValues runs what finds the values of a pivot that names none, in their order.
+func (r *resolver) pivotValues(in plan.Node, column plan.Expr) ([]plan.Expr, error) {
+	if r.Column == nil {
+		return nil, plan.Unsupported("A pivot without a list of values here")
+	}
+	named := &plan.Alias{Child: column, Names: []string{r.sqlText(column)}, ID: r.IDs.Next()}
+	distinct := plan.NewAggregate(in, []plan.Expr{column}, []plan.Expr{named})
+	some := plan.NewLimit(distinct, plan.Lit(int64(r.PivotMost)+1, plan.Long), nil)
+	sorted := plan.NewSort(some, true, &plan.SortOrder{Child: plan.ToAttribute(named), NullsFirst: true})
+	ready, err := rewrite(r.Analyzer, sorted)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Column(r.ctx, ready)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > r.PivotMost {
+		text := r.sqlText(column)
+		return nil, plan.AnalysisError("_LEGACY_ERROR_TEMP_1324",
+			fmt.Sprintf("The pivot column %s has more than %d distinct values, of which each would be a column; "+
+				"spark.sql.pivotMaxValues says how many there may be.", text, r.PivotMost),
+			"pivotColumn", text, "maxValues", strconv.Itoa(r.PivotMost), "config", "spark.sql.pivotMaxValues")
+	}
+	if column.Type().Kind == plan.KindStruct {
+		return nil, plan.NewError(plan.ClassRuntime, "UNSUPPORTED_FEATURE.LITERAL_TYPE",
+			"The feature is not supported: a struct as the value of a pivot.", "value", "", "type", column.Type().Simple())
+	}
+	values := make([]plan.Expr, len(found))
+	for i, v := range found {
+		values[i] = plan.Lit(v, column.Type())
+	}
+	return values, nil
 }
 
 // pivoted picks the pivot's values from rows of groups, key and results.
@@ -252,6 +292,12 @@ func (r *resolver) valueName(e plan.Expr) string {
 	}
 	if l, ok := e.(*plan.Literal); ok && l.Value == nil {
 		return "null"
+	}
+	if len(plan.References(e)) == 0 {
+		v, err := eval.Const(&plan.Cast{Child: e, To: plan.String, Mode: plan.CastANSI}, r.Eval)
+		if text, ok := v.(string); ok && err == nil {
+			return text
+		}
 	}
 	return r.sqlText(e)
 }

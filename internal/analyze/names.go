@@ -38,4 +38,9 @@ type Analyzer struct {
 	Eval          *function.Env
 	IDs           *plan.IDs
 	CaseSensitive bool // spark.sql.caseSensitive
+	// Column computes the only column of a relation that is ready to run. Nil: a plan
+	// that asks for rows while it is analyzed is refused.
+	Column func(ctx context.Context, n plan.Node) ([]plan.Value, error)
+	// PivotMost is spark.sql.pivotMaxValues.
+	PivotMost int
 }

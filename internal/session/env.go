@@ -78,6 +78,7 @@ func (sc *scope) analyzer() *analyze.Analyzer {
 	return &analyze.Analyzer{
 		Names: names{sc}, From: names{sc}, Eval: sc.eval, IDs: sc.session.engine.ids,
 		CaseSensitive: sc.conf.flag(caseKey),
+		Column:        sc.onlyColumn, PivotMost: sc.number("spark.sql.pivotMaxValues"),
 	}
 }
 

@@ -154,6 +154,24 @@ func (sc *scope) run(ctx context.Context, n plan.Node) (*Result, error) {
 	return r, nil
 }
 
+// onlyColumn computes the only column of a relation.
+func (sc *scope) onlyColumn(ctx context.Context, n plan.Node) ([]plan.Value, error) {
+	r, err := sc.run(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	var out []plan.Value
+	for c, err := range r.Rows {
+		if err != nil {
+			return nil, err
+		}
+		for i := range c.Rows {
+			out = append(out, c.Cols[0].Value(i))
+		}
+	}
+	return out, nil
+}
+
 func observes(n plan.Node) bool {
 	return !plan.WalkNodes(n, func(m plan.Node) bool {
 		_, ok := m.(*plan.Observe)

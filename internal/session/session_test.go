@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -256,6 +257,44 @@ func TestObservedMetricsAreThereAfterTheRows(t *testing.T) {
 	got := r.Observed()
 	if len(got) != 1 || got[0].Name != "metrics" || got[0].Row[0] != int64(5) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// What Spark 4.3 answers to the same.
+func TestAPivotFindsItsValues(t *testing.T) {
+	s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
+	named := func(name string) plan.Expr { return &plan.UnresolvedAttribute{Parts: []string{name}} }
+	pivot := func(column, list string) (*Result, []string, error) {
+		n, err := s.SQL(t.Context(), "SELECT * FROM VALUES (1, 'a', 2.0D), (1, 'b', 3.0D), (2, 'a', 4.0D), "+
+			"(2, NULL, 5.0D), (3, 'c', NULL) AS t(id, k, v) "+list, nil, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := &plan.UnresolvedFunction{Name: []string{"sum"}, Args: []plan.Expr{named("v")}}
+		a := plan.NewAggregate(n, []plan.Expr{named("id")}, []plan.Expr{sum})
+		a.Kind, a.Pivot = plan.GroupPivot, &plan.Pivot{Column: named(column)}
+		r, chunks, err := execute(t, s, a)
+		return r, rendered(chunks), err
+	}
+	r, rows, err := pivot("k", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Schema.Simple(); got != "struct<id:int,null:double,a:double,b:double,c:double>" {
+		t.Error(got)
+	}
+	slices.Sort(rows)
+	if diff := cmp.Diff([]string{`[1,null,"2.0","3.0",null]`, `[2,"5.0","4.0",null,null]`,
+		"[3,null,null,null,null]"},
+		rows); diff != "" {
+		t.Error(diff)
+	}
+	if r, _, err := pivot("k", "WHERE id > 9"); err != nil || r.Schema.Simple() != "struct<id:int>" {
+		t.Errorf("of no rows: %v, %v", r, err)
+	}
+	must(t, s, "SET spark.sql.pivotMaxValues=2")
+	if _, _, err := pivot("k", ""); condition(err) != "_LEGACY_ERROR_TEMP_1324" {
+		t.Errorf("more values than columns may be: %v", err)
 	}
 }
 
