@@ -137,7 +137,7 @@ func (c *correlation) push(n plan.Node) (plan.Node, []*plan.Attribute, error) {
 	case *aliased, *tagged, *plan.Repartition:
 		return in, d, nil
 	case *plan.Project:
-		return plan.NewProject(in, append(c.boundAll(m.Exprs, d), attributeExprs(d)...)...), d, nil
+		return plan.NewProject(in, append(apart(c.boundAll(m.Exprs, d), d), attributeExprs(d)...)...), d, nil
 	case *plan.Filter:
 		return plan.NewFilter(in, c.bound(m.Cond, d)), d, nil
 	case *plan.Sort:
@@ -149,6 +149,26 @@ func (c *correlation) push(n plan.Node) (plan.Node, []*plan.Attribute, error) {
 	default:
 		return nil, nil, errCorrelated()
 	}
+}
+
+// apart are expressions whose window functions see the rows of one value of the domain.
+func apart(list []plan.Expr, d []*plan.Attribute) []plan.Expr {
+	for i, e := range list {
+		var err error
+		list[i], err = plan.Transform(e, func(p plan.Expr) (plan.Expr, error) {
+			w, ok := p.(*plan.Windowed)
+			if !ok {
+				return p, nil
+			}
+			own := *w
+			own.Partition = append(slices.Clone(w.Partition), attributeExprs(d)...)
+			return &own, nil
+		})
+		if err != nil {
+			panic(err) // the function above has none
+		}
+	}
+	return list
 }
 
 func (c *correlation) generated(n, in plan.Node, d []*plan.Attribute) (plan.Node, []*plan.Attribute, error) {

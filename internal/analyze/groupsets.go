@@ -239,7 +239,8 @@ func (r *resolver) pivotValues(in plan.Node, column plan.Expr) ([]plan.Expr, err
 	}
 	if column.Type().Kind == plan.KindStruct {
 		return nil, plan.NewError(plan.ClassRuntime, "UNSUPPORTED_FEATURE.LITERAL_TYPE",
-			"The feature is not supported: a struct as the value of a pivot.", "value", "", "type", column.Type().Simple())
+			"The feature is not supported: a struct as the value of a pivot.",
+			"value", "", "type", column.Type().Simple())
 	}
 	values := make([]plan.Expr, len(found))
 	for i, v := range found {

@@ -1,6 +1,10 @@
 package analyze
 
-import "github.com/weir-dev/weir/internal/plan"
+import (
+	"slices"
+
+	"github.com/weir-dev/weir/internal/plan"
+)
 
 // pruneColumns makes scans read, and relations carry, only the columns that
 // something above needs.
@@ -100,6 +104,9 @@ func allOf(n plan.Node) map[plan.ExprID]bool {
 }
 
 func pruneScan(n *plan.Scan, need map[plan.ExprID]bool) plan.Node {
+	if twice(n.Attrs) {
+		return n // columns are read by their names, and by which of a name they are
+	}
 	m := *n
 	m.Attrs = nil
 	for _, a := range n.Attrs {
@@ -108,6 +115,16 @@ func pruneScan(n *plan.Scan, need map[plan.ExprID]bool) plan.Node {
 		}
 	}
 	return &m
+}
+
+// twice tells whether a name stands for two columns, as it may in the rows of a stream.
+func twice(attrs []*plan.Attribute) bool {
+	for i, a := range attrs {
+		if slices.ContainsFunc(attrs[:i], func(b *plan.Attribute) bool { return a.Name == b.Name }) {
+			return true
+		}
+	}
+	return false
 }
 
 func pruneAggregate(n *plan.Aggregate, need map[plan.ExprID]bool) plan.Node {

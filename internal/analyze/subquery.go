@@ -3,6 +3,7 @@ package analyze
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/function"
@@ -238,7 +239,8 @@ func (r *resolver) decorrelate(n plan.Node) (plan.Node, []plan.Expr, error) {
 	case *plan.Filter:
 		return r.decorrelateFilter(m)
 	case *plan.Project:
-		if anyOuter(m.Exprs) {
+		// A window function sees the rows that the predicates leave.
+		if anyOuter(m.Exprs) || slices.ContainsFunc(m.Exprs, hasWindow) {
 			break
 		}
 		in, parts, err := r.decorrelate(m.Input)

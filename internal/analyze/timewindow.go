@@ -31,6 +31,13 @@ type window struct {
 
 // windowed is the column of a call; equal calls share one.
 func (x *exprs) windowed(call *plan.Call, w window) (plan.Expr, error) {
+	// The time of a window is looked at where a WHERE would be.
+	switch {
+	case hasWindow(call):
+		return nil, windowInClause("WHERE")
+	case hasAggregate(call):
+		return nil, x.aggregateInWhere(call.Args[0], nil)
+	}
 	w.call = x.sqlText(call)
 	for _, have := range x.windows {
 		if have.call == w.call {

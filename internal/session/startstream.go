@@ -419,11 +419,24 @@ func (s *Session) scanMemory(_ context.Context, _ *connector.Env, scan *plan.Sca
 	}
 }
 
-// columnsOf are the columns of a chunk that a scan wants, by name.
+// columnsOf are the columns of a chunk that a scan wants, by name; of columns of one
+// name it wants all.
 func columnsOf(c *chunk.Chunk, scan *plan.Scan) *chunk.Chunk {
 	out := &chunk.Chunk{Rows: c.Rows, Part: c.Part, Cols: make([]*chunk.Vector, len(scan.Attrs))}
 	for i, a := range scan.Attrs {
-		at := slices.IndexFunc(scan.Relation.Schema.Fields, func(f plan.Field) bool { return f.Name == a.Name })
+		before := 0
+		for _, b := range scan.Attrs[:i] {
+			if b.Name == a.Name {
+				before++
+			}
+		}
+		at := slices.IndexFunc(scan.Relation.Schema.Fields, func(f plan.Field) bool {
+			if f.Name != a.Name {
+				return false
+			}
+			before--
+			return before < 0
+		})
 		out.Cols[i] = c.Cols[at]
 	}
 	return out

@@ -110,7 +110,8 @@ func (sc *scope) createTempView(ctx context.Context, c *plan.CreateView) error {
 		}
 		bound = plan.NewRenameAll(bound, c.Columns)
 	}
-	if err := sc.distinctColumns(schema); err != nil {
+	// A frame may have two columns of a name; who names one then is told.
+	if err := sc.distinctColumns(schema); err != nil && c.Text != "" {
 		return err
 	}
 	v := &view{

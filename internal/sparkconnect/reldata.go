@@ -4,6 +4,7 @@ package sparkconnect
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -139,8 +140,8 @@ func badArrow(err error) error {
 // which for bytes from outside is an error like any other.
 func readArrow(stream []byte, schema *plan.Type) (batches []arrow.RecordBatch, found plan.Type, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("malformed stream: %v", p)
+		if recover() != nil {
+			err = errors.New("its lengths and offsets lead out of it")
 		}
 	}()
 	if err := checkArrow(stream); err != nil {
