@@ -2,6 +2,13 @@ package connector
 
 import "time"
 
+// Parted is a source whose partitions have names.
+type Parted interface {
+	// PartNames are the names of the partitions of the rows that were read last, by the
+	// Part of their chunks; pieces of one partition have one name.
+	PartNames() []string
+}
+
 // Dated is a source that knows when its rows came to it.
 type Dated interface {
 	// TakeDates is when the rows that were read since it was last asked came. The

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,8 +37,9 @@ type kafkaSource struct {
 
 	views   []*kafkaView
 	main    *kafkaView
-	initial kafka.Offsets // where the query began; nil until it is known
-	latest  kafka.Offsets // as of the last trigger; nil before the first
+	initial kafka.Offsets            // where the query began; nil until it is known
+	latest  kafka.Offsets            // as of the last trigger; nil before the first
+	parts   atomic.Pointer[[]string] // names of the partitions that were read last, by Part
 	dates
 	limited bool      // the last batch did not reach latest
 	batchAt time.Time // when a batch was let through last
@@ -450,7 +452,21 @@ func (k *kafkaSource) ranges(ctx context.Context, from, to Offset) ([]kafka.Rang
 			return nil, err
 		}
 	}
-	return splitRanges(ranges, k.settings.minPartitions, k.settings.maxRecords), nil
+	ranges = splitRanges(ranges, k.settings.minPartitions, k.settings.maxRecords)
+	names := make([]string, len(ranges))
+	for i, r := range ranges {
+		names[i] = r.Partition.String()
+	}
+	k.parts.Store(&names)
+	return ranges, nil
+}
+
+// PartNames are the partitions of the batch that was read last.
+func (k *kafkaSource) PartNames() []string {
+	if names := k.parts.Load(); names != nil {
+		return *names
+	}
+	return nil
 }
 
 // judge finds the ranges between two offsets and what of them is lost.

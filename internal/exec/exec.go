@@ -28,7 +28,7 @@ type Run struct {
 	Parts func(n int)
 	// EventTimes is told what passed a watermark once all did, for each partition; may be
 	// nil.
-	EventTimes func(w *plan.Watermark, seen EventTimes)
+	EventTimes func(w *plan.Watermark, part int, seen EventTimes)
 	// Python runs functions of the user; nil refuses them.
 	Python *Python
 	// Profile is told how long the operators of a program of BuildStream take; may be nil.

@@ -254,7 +254,7 @@ func TestWatermarkSeesEventTimes(t *testing.T) {
 		row(int64(1704067205000999), int64(1)), row(nil, int64(2)))
 	w := plan.NewWatermark(f.node, f.col("ts"), "10 seconds")
 	var seen EventTimes
-	run := &Run{EventTimes: func(_ *plan.Watermark, t EventTimes) { seen = seen.Merge(t) }}
+	run := &Run{EventTimes: func(_ *plan.Watermark, _ int, t EventTimes) { seen = seen.Merge(t) }}
 	rows, _, err := f.with(w).try(run)
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)

@@ -53,8 +53,8 @@ func (o *watermarkOp) rows(r *running) chunk.Rows {
 		var seen []EventTimes // of each partition
 		if r.run.EventTimes != nil {
 			defer func() {
-				for _, of := range seen {
-					r.run.EventTimes(o.node, of)
+				for part, of := range seen {
+					r.run.EventTimes(o.node, part, of)
 				}
 			}()
 		}

@@ -82,7 +82,10 @@ type run struct {
 
 	seen     sync.Mutex        // guards what rows leave behind on their way
 	times    []exec.EventTimes // of each mark
-	observed []monitor.Observation
+	markFrom []*input          // of each mark, the source whose partitions it sees, nil for none
+	// partTimes are the newest event times of the batch at hand, by source and its Part.
+	partTimes map[*input]map[int]int64
+	observed  []monitor.Observation
 }
 
 // fixed is what offsets/N says of a batch beside its ranges.
@@ -352,6 +355,7 @@ func (r *run) execute(ctx context.Context, at *fixed, spent *monitor.Durations) 
 		in.rows.Store(0)
 	}
 	clear(r.times)
+	clear(r.partTimes)
 	r.observed = nil
 	spent.Add(monitor.GetBatch, 0)
 	began := time.Now()

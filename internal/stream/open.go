@@ -76,6 +76,11 @@ func (r *run) startFrom(from resumption) error {
 	r.confs = pin(session, from.confs)
 	r.marks = watermarks(r.config.Plan)
 	r.times = make([]exec.EventTimes, len(r.marks))
+	r.markFrom = make([]*input, len(r.marks))
+	for i, w := range r.marks {
+		r.markFrom[i] = r.inputs.markSource(w)
+	}
+	r.partTimes = map[*input]map[int]int64{}
 	r.watermark = newWatermark(r.confs[policyKey], len(r.marks), from.watermarkMs)
 	r.batch, r.held, r.lastWatermark = from.batch, true, from.beforeMs
 	r.lastTimestamp = from.timestampMs

@@ -27,6 +27,7 @@ func (r *run) report(started time.Time, at *fixed, wrote int64, spent *monitor.D
 	b.NoData, b.Capped = at.noData, r.capped()
 	r.profiled(&b)
 	r.dated(&b)
+	b.Parts = r.parts()
 	r.record.Committed(b)
 }
 

@@ -86,10 +86,12 @@ type source struct {
 }
 
 type partition struct {
-	Partition       string `json:"partition"`
-	CommittedOffset number `json:"committedOffset"`
-	LatestOffset    number `json:"latestOffset"`
-	BehindRows      number `json:"behindRows"`
+	Partition       string  `json:"partition"`
+	CommittedOffset number  `json:"committedOffset"`
+	LatestOffset    number  `json:"latestOffset"`
+	BehindRows      number  `json:"behindRows"`
+	NewestAtMs      instant `json:"newestAtMs"`
+	Late            bool    `json:"late"`
 }
 
 type event struct {
@@ -192,6 +194,7 @@ func (d *detail) parts(q *monitor.Query) {
 		for _, p := range s.Partitions {
 			one.Partitions = append(one.Partitions, partition{
 				p.Name, num(p.Committed), num(p.Latest), num(p.Latest - p.Committed),
+				instant(p.Newest), p.Late,
 			})
 		}
 		d.Sources = append(d.Sources, one)

@@ -617,7 +617,7 @@ func streamsourcesBox(qw422016 *qt422016.Writer, q *detail) {
 		qw422016.E().S(s.waiting(q.NowAtMs))
 		qw422016.N().S(`</p>`)
 		if len(s.Partitions) > 0 {
-			streampartitionTable(qw422016, s)
+			streampartitionTable(qw422016, s, q.NowAtMs)
 		}
 		qw422016.N().S(`</div>`)
 	}
@@ -641,16 +641,40 @@ func sourcesBox(q *detail) string {
 	return qs422016
 }
 
-func streampartitionTable(qw422016 *qt422016.Writer, s *source) {
+func streampartitionTable(qw422016 *qt422016.Writer, s *source, now instant) {
 	t := newPartitions(s)
 
-	qw422016.N().S(`<table class="grid"><thead><tr><th scope="col">Partition</th><th scope="col" class="num m0">Committed</th><th scope="col" class="num m0">Latest</th><th scope="col" class="num">Unread</th><th scope="col" class="wide"><span class="sr">Share</span></th></tr></thead><tbody>`)
+	qw422016.N().S(`<table class="grid"><thead><tr><th scope="col">Partition</th>`)
+	if t.timed {
+		qw422016.N().S(`<th scope="col" class="num">Newest event, ago</th>`)
+	}
+	qw422016.N().S(`<th scope="col" class="num m0">Committed</th><th scope="col" class="num m0">Latest</th><th scope="col" class="num">Unread</th><th scope="col" class="wide"><span class="sr">Share</span></th></tr></thead><tbody>`)
 	for i := range t.shown {
 		p := &t.shown[i]
 
 		qw422016.N().S(`<tr><td>`)
 		qw422016.E().S(p.Partition)
-		qw422016.N().S(`</td><td class="num m0">`)
+		qw422016.N().S(`</td>`)
+		if t.timed {
+			qw422016.N().S(`<td class="num`)
+			if p.Late {
+				qw422016.N().S(` `)
+				qw422016.N().S(`over`)
+			}
+			qw422016.N().S(`"`)
+			if p.Late {
+				qw422016.N().S(` `)
+				qw422016.N().S(`title="older than the watermark: its rows are dropped"`)
+			}
+			qw422016.N().S(`>`)
+			if isKnown(p.NewestAtMs.at()) {
+				streamtimeTag(qw422016, p.NewestAtMs, shortSpan(p.NewestAtMs.since(now)))
+			} else {
+				streamnothing(qw422016)
+			}
+			qw422016.N().S(`</td>`)
+		}
+		qw422016.N().S(`<td class="num m0">`)
 		qw422016.E().S(whole(p.CommittedOffset))
 		qw422016.N().S(`</td><td class="num m0">`)
 		qw422016.E().S(whole(p.LatestOffset))
@@ -661,6 +685,11 @@ func streampartitionTable(qw422016 *qt422016.Writer, s *source) {
 		qw422016.N().S(`</td></tr>`)
 	}
 	qw422016.N().S(`</tbody></table>`)
+	if n := s.late(); n > 0 {
+		qw422016.N().S(`<p class="over">`)
+		qw422016.E().S(lateText(n))
+		qw422016.N().S(`</p>`)
+	}
 	if t.more > 0 {
 		qw422016.N().S(`<p class="none">`)
 		qw422016.N().D(t.more)
@@ -669,15 +698,15 @@ func streampartitionTable(qw422016 *qt422016.Writer, s *source) {
 	}
 }
 
-func writepartitionTable(qq422016 qtio422016.Writer, s *source) {
+func writepartitionTable(qq422016 qtio422016.Writer, s *source, now instant) {
 	qw422016 := qt422016.AcquireWriter(qq422016)
-	streampartitionTable(qw422016, s)
+	streampartitionTable(qw422016, s, now)
 	qt422016.ReleaseWriter(qw422016)
 }
 
-func partitionTable(s *source) string {
+func partitionTable(s *source, now instant) string {
 	qb422016 := qt422016.AcquireByteBuffer()
-	writepartitionTable(qb422016, s)
+	writepartitionTable(qb422016, s, now)
 	qs422016 := string(qb422016.B)
 	qt422016.ReleaseByteBuffer(qb422016)
 	return qs422016

@@ -7,6 +7,7 @@ import (
 	"html"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/monitor/health"
@@ -409,22 +410,47 @@ type partitions struct {
 	shown         []partition
 	more          int
 	most, typical number
+	timed         bool // event times are known of some
 }
 
 func newPartitions(s *source) *partitions {
 	all := slices.Clone(s.Partitions)
 	slices.SortStableFunc(all, func(a, b partition) int {
-		return cmp.Compare(known(b.BehindRows), known(a.BehindRows))
+		return cmp.Or(lateFirst(b)-lateFirst(a), cmp.Compare(known(b.BehindRows), known(a.BehindRows)))
 	})
 	t := &partitions{shown: all[:min(len(all), shownPartitions)], most: 1}
 	t.more = len(all) - len(t.shown)
 	var behind []number
 	for i := range all {
+		t.timed = t.timed || isKnown(all[i].NewestAtMs.at())
 		behind = append(behind, known(all[i].BehindRows))
 		t.most = max(t.most, known(all[i].BehindRows))
 	}
 	t.typical = middle(behind)
 	return t
+}
+
+// lateFirst orders partitions whose rows are dropped before others.
+func lateFirst(p partition) int {
+	if p.Late {
+		return 1
+	}
+	return 0
+}
+
+// late is how many partitions' rows are dropped.
+func (s *source) late() (n int) {
+	for _, p := range s.Partitions {
+		n += lateFirst(p)
+	}
+	return n
+}
+
+func lateText(n int) string {
+	if n == 1 {
+		return "1 partition is older than the watermark: its rows are dropped."
+	}
+	return strconv.Itoa(n) + " partitions are older than the watermark: their rows are dropped."
 }
 
 func (t *partitions) share(p *partition) number { return share(p.BehindRows, t.most) }

@@ -69,7 +69,11 @@ func (d *detail) renderFull(at func(time.Duration) instant, i int) {
 	for k := range 60 {
 		many.Partitions = append(many.Partitions, partition{
 			"orders-" + string(rune('a'+k%26)), number(41_000_000 + k), unknown(), number((k * k) % 977),
+			instant{}, k == 7 && i == 3,
 		})
+		if i == 3 && k%2 == 1 {
+			many.Partitions[k].NewestAtMs = at(time.Duration(k) * time.Minute)
+		}
 	}
 	many.Partitions[5].BehindRows = unknown()
 	d.Sources = []source{many,

@@ -59,8 +59,16 @@ func (q *troubled) start() {
 	}
 	t.Cleanup(q.client.Close)
 	server := serve(t, testkit.ServerOptions{})
-	q.program = exec.Command(testkit.Python(t), "faults.py", strings.Join(q.at, ","), "in", "out",
-		filepath.Join(t.TempDir(), "ck"))
+	q.run(exec.Command(testkit.Python(t), "faults.py", strings.Join(q.at, ","), "in", "out",
+		filepath.Join(t.TempDir(), "ck")), server)
+}
+
+// run starts a program that talks to a server.
+func (q *troubled) run(program *exec.Cmd, server *testkit.Server) {
+	t := q.t
+	t.Helper()
+	var err error
+	q.program = program
 	q.program.Env = append(os.Environ(), "SPARK_REMOTE="+server.Remote(), "SPARK_CONNECT_MODE_ENABLED=1",
 		"PYTHONDONTWRITEBYTECODE=1")
 	q.program.Stderr = &q.errs

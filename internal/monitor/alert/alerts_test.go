@@ -470,6 +470,7 @@ func TestShippedRulesFire(t *testing.T) {
 		}, text: "3 failures in ten minutes."},
 		"late rows dropped": {do: func(_ *monitor.Registry, q *monitor.Query) { committed(q, 1, 10) },
 			within: 16 * time.Minute, text: "10"},
+		"partition behind the watermark": {do: latePartition, within: 70 * time.Second, text: "partition t-1 is 1"},
 		"watermark stuck": {config: health.Config{WatermarkDelay: time.Second},
 			do: func(_ *monitor.Registry, q *monitor.Query) {
 				for range 40 {
@@ -519,6 +520,16 @@ func unread(q *monitor.Query, age time.Duration, deletedIn float64) {
 		s.UntilLoss = unknown()
 	}
 	q.Sample(time.Now(), &health.Reading{At: time.Now(), Sources: []health.Source{s}})
+}
+
+// latePartition commits a batch of two partitions, of which one is two hours late.
+func latePartition(_ *monitor.Registry, q *monitor.Query) {
+	now := time.Now()
+	q.Committed(health.Batch{ID: 1, Start: now, End: now, Rows: 10, StateBytes: 1,
+		Watermark: now.Add(-10 * time.Minute), Parts: []health.PartTime{
+			{Source: "s", Name: "t-0", Newest: now}, {Source: "s", Name: "t-1", Newest: now.Add(-2 * time.Hour)},
+		}})
+	q.Sample(now, nil)
 }
 
 // committed commits a batch of ten rows of which some were too late.

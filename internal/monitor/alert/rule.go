@@ -60,6 +60,7 @@ func shippedRules() []*rule {
 		shippedRule("restart loop", "restartsIn10Min >= 3", 0, Warning, restarts),
 		shippedRule("state limit within 24 h", "stateLimitMs < 24 h", 10*time.Minute, Warning, stateGrows),
 		shippedRule("late rows dropped", "droppedRatio > 1 %", 15*time.Minute, Warning, late),
+		shippedRule("partition behind the watermark", "latePartitionMs > 0 s", time.Minute, Warning, lagging),
 		shippedRule("watermark stuck", "watermarkStuckMs > 5 min", 0, Warning, stuck),
 		shippedRule("monitoring events dropped", "droppedEvents > 0", 0, Warning, unheard),
 	}
@@ -113,6 +114,12 @@ func stuck(f *facts) string {
 	return fmt.Sprintf("The watermark has not moved for %s while rows came:"+
 		" windows do not close, and state grows.",
 		health.Span(f.health.WatermarkStuck))
+}
+
+func lagging(f *facts) string {
+	return fmt.Sprintf("The newest row of partition %s is %s older than the watermark: every row of it is"+
+		" dropped. Look at what writes to it; a longer delay of withWatermark would keep its rows.",
+		f.health.LateName, health.Span(f.health.LatePartition))
 }
 
 func unheard(f *facts) string {

@@ -66,7 +66,11 @@ type Signals struct {
 	// WatermarkStuck is for how long the watermark has not moved while rows came, in
 	// seconds; unknown for a query without one.
 	WatermarkStuck float64
-	DroppedRatio   float64 // rows that came too late, of those read of late
+	// LatePartition is by how many seconds the newest row of LateName, the worst partition,
+	// is behind the watermark although rows of it come: they are dropped. Unknown when none is.
+	LatePartition float64
+	LateName      string
+	DroppedRatio  float64 // rows that came too late, of those read of late
 	// DroppedRows and DroppedOf are the two, over the batches that are remembered.
 	DroppedRows, DroppedOf float64
 	StateBytes             float64
@@ -102,6 +106,7 @@ func (w *Watch) Signals(now time.Time) Signals {
 	s.shortage()
 	w.freshness(&s, now)
 	w.ofState(&s)
+	s.LateName, s.LatePartition = w.latest(now)
 	s.UntilLoss = unknown()
 	for _, source := range w.reading.Sources {
 		if !(s.UntilLoss <= source.UntilLoss) {

@@ -73,6 +73,16 @@ type Partition struct {
 	Name              string
 	Committed, Latest float64
 	Oldest            time.Time
+	// Newest is the newest event time of its rows, zero where that is not known. Late says
+	// that it is behind the watermark although rows come: those are dropped.
+	Newest time.Time
+	Late   bool
+}
+
+// A PartTime is the newest event time of the rows of a batch from one partition.
+type PartTime struct {
+	Source, Name string
+	Newest       time.Time
 }
 
 // A Batch is one that was committed.
@@ -91,6 +101,8 @@ type Batch struct {
 	// Watermark is the one in force; zero without one, or before the first row.
 	Watermark time.Time
 	Dropped   float64 // rows that came too late
+	// Parts are the newest event times by partition, where a watermark sees them.
+	Parts []PartTime
 	// StateBytes is what stateful operators hold; unknown for a query without any.
 	StateBytes float64
 }
@@ -175,6 +187,8 @@ type Watch struct {
 	delivery  [2]Sketch // of this half of a window and of the one before
 	halfAt    time.Time
 
+	parts   map[partKey]partSeen
+	dropsBy bool     // the last batch had stateful operators, which drop late rows
 	past    []minute // what was usual, oldest first
 	verdict machine
 	room    [cells * (cells + 2) / 2]float64 // for slopes
@@ -364,6 +378,7 @@ func (w *Watch) Commit(b Batch) {
 		w.markLag = b.Start.Sub(b.Watermark).Seconds() - w.config.WatermarkDelay.Seconds()
 	}
 	w.follow(&b)
+	w.noteParts(&b)
 	if b.NoData { // it stands for no rows: no rate, no duration
 		return
 	}
@@ -423,5 +438,6 @@ func (w *Watch) End(at time.Time, failure string) {
 // Batches are the newest batches with data, oldest first.
 func (w *Watch) Batches() []Batch { return slices.Clone(w.batches) }
 
-// Reading is where the sources stood when Observe was told last.
-func (w *Watch) Reading() Reading { return w.reading }
+// Reading is where the sources stood when Observe was told last, with the newest event
+// times of their partitions.
+func (w *Watch) Reading() Reading { return w.withParts(w.reading) }

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -116,6 +118,8 @@ var families = []family{
 		func(a health.Amount) float64 { return a.Bytes })},
 	{"weir_backlog_files", "gauge", "", "Files that wait in a source.", backlog(
 		func(a health.Amount) float64 { return a.Files })},
+	{"weir_partition_newest_event_timestamp_seconds", "gauge", "seconds",
+		"Newest event time of the rows of a partition, of those furthest behind.", partitions},
 	gauge("weir_backlog_seconds", "seconds", "How long ago the oldest unread row came.",
 		func(s *subject) float64 { return s.health.BacklogSeconds }),
 	gauge("weir_backlog_growth_ratio", "ratio", "How fast the backlog grows, as a share of what arrives.",
@@ -134,6 +138,38 @@ var families = []family{
 		histogram(func(s *subject) *monitor.Histogram { return &s.totals.BatchSeconds })},
 	{"weir_delivery_seconds", "histogram", "seconds", "How old rows were when they were committed.",
 		histogram(func(s *subject) *monitor.Histogram { return &s.totals.DeliverySeconds })},
+}
+
+// mostPartitions is of how many partitions of a query there are samples.
+const mostPartitions = 16
+
+// partitions samples the partitions whose event times are furthest behind.
+func partitions(p *page, f *family, s *subject) {
+	type one struct {
+		source, name string
+		newest       time.Time
+	}
+	var all []one
+	seen := map[string]bool{}
+	for _, source := range s.reading.Sources {
+		if seen[source.Name] { // two of one name would be one series
+			continue
+		}
+		seen[source.Name] = true
+		for _, part := range source.Partitions {
+			if !part.Newest.IsZero() {
+				all = append(all, one{source.Name, part.Name, part.Newest})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b one) int {
+		return cmp.Or(a.newest.Compare(b.newest), cmp.Compare(a.name,
+			b.name))
+	})
+	for _, o := range all[:min(len(all), mostPartitions)] {
+		of := append(s.labels[:len(s.labels):len(s.labels)], label{"source", o.source}, label{"partition", o.name})
+		p.sample(f.name, of, float64(o.newest.UnixMilli())/1000)
+	}
 }
 
 var allStates = []health.State{

@@ -230,22 +230,35 @@ function waiting(s, now) {
   return `Unread: ${some.join(', ')}${oldest}.`;
 }
 
-function partitions(s) {
-  const behind = p => p.behindRows ?? 0, all = [...s.partitions].sort((a, b) => behind(b) - behind(a));
+// newest is how old the newest row of a partition is by its event time.
+function newest(p, now) {
+  const late = p.late ? ' over" title="older than the watermark: its rows are dropped' : '';
+  return `<td class="num${late}">${p.newestAtMs == null ? none : time(p.newestAtMs, fmt.short(now - p.newestAtMs))}</td>`;
+}
+
+function partitions(s, now) {
+  const behind = p => p.behindRows ?? 0;
+  const all = [...s.partitions].sort((a, b) => b.late - a.late || behind(b) - behind(a));
+  const timed = all.some(p => p.newestAtMs != null), late = all.filter(p => p.late).length;
   const most = Math.max(1, ...all.map(behind)), typical = median(s.partitions.map(behind));
-  const row = p => `<tr><td>${esc(p.partition)}</td><td class="num m0">${fmt.int(p.committedOffset)}</td>` +
+  const row = p => `<tr><td>${esc(p.partition)}</td>${timed ? newest(p, now) : ''}` +
+    `<td class="num m0">${fmt.int(p.committedOffset)}</td>` +
     `<td class="num m0">${fmt.int(p.latestOffset)}</td><td class="num">${fmt.int(p.behindRows)}</td>` +
     `<td class="wide">${bar(behind(p) / most, ' wide', typical && behind(p) > 3 * typical ? 'full' : '')}</td></tr>`;
   const rest = all.length > MOST ? `<p class="none">${all.length - MOST} more with fewer unread rows.</p>` : '';
-  return '<table class="grid"><thead><tr><th scope="col">Partition</th><th scope="col" class="num m0">Committed' +
+  const dropped = late === 1 ? '1 partition is older than the watermark: its rows are dropped.' :
+    `${late} partitions are older than the watermark: their rows are dropped.`;
+  return `<table class="grid"><thead><tr><th scope="col">Partition</th>` +
+    `${timed ? '<th scope="col" class="num">Newest event, ago</th>' : ''}<th scope="col" class="num m0">Committed` +
     '</th><th scope="col" class="num m0">Latest</th><th scope="col" class="num">Unread</th>' +
     '<th scope="col" class="wide"><span class="sr">Share</span></th></tr></thead>' +
-    `<tbody>${all.slice(0, MOST).map(row).join('')}</tbody></table>${rest}`;
+    `<tbody>${all.slice(0, MOST).map(row).join('')}</tbody></table>` +
+    `${late ? `<p class="over">${dropped}</p>` : ''}${rest}`;
 }
 
 export function sources(q) {
   const one = s => `<div class="source"><h3>${esc(s.description)}</h3><p>${waiting(s, q.nowAtMs)}</p>` +
-    `${s.partitions.length ? partitions(s) : ''}</div>`;
+    `${s.partitions.length ? partitions(s, q.nowAtMs) : ''}</div>`;
   const body = q.sources.map(one).join('') || '<p class="none">Not known yet.</p>';
   return section('sources', 'Sources', 'most unread first', body);
 }
