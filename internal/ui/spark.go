@@ -79,6 +79,9 @@ func (s *server) master(w http.ResponseWriter, _ *http.Request) {
 // application's own port, which is this one.
 func (s *server) masterApplication(w http.ResponseWriter, r *http.Request) {
 	own := url.URL{Scheme: "http", Host: r.Host}
+	if r.TLS != nil {
+		own.Scheme = "https"
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(w, "<!doctype html>\n<title>weir</title>\n<a href=\"%s\">Application Detail UI</a>\n",
 		html.EscapeString(own.String()))
