@@ -147,7 +147,7 @@ const mostPartitions = 16
 func partitions(p *page, f *family, s *subject) {
 	type one struct {
 		source, name string
-		newest       time.Time
+		seconds      float64 // of its newest event time since 1970
 	}
 	var all []one
 	seen := map[string]bool{}
@@ -158,17 +158,17 @@ func partitions(p *page, f *family, s *subject) {
 		seen[source.Name] = true
 		for _, part := range source.Partitions {
 			if !part.Newest.IsZero() {
-				all = append(all, one{source.Name, part.Name, part.Newest})
+				all = append(all, one{source.Name, part.Name, float64(part.Newest.UnixMilli()) / 1000})
 			}
 		}
 	}
 	slices.SortFunc(all, func(a, b one) int {
-		return cmp.Or(a.newest.Compare(b.newest), cmp.Compare(a.name,
+		return cmp.Or(cmp.Compare(a.seconds, b.seconds), cmp.Compare(a.name,
 			b.name))
 	})
 	for _, o := range all[:min(len(all), mostPartitions)] {
 		of := append(s.labels[:len(s.labels):len(s.labels)], label{"source", o.source}, label{"partition", o.name})
-		p.sample(f.name, of, float64(o.newest.UnixMilli())/1000)
+		p.sample(f.name, of, o.seconds)
 	}
 }
 
