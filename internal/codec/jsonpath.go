@@ -24,6 +24,9 @@ const (
 	stepNever // .* and ['*'], by which Spark finds nothing
 )
 
+// JSONMember is the path of a member of an object.
+func JSONMember(name string) JSONPath { return JSONPath{[]jsonStep{{kind: stepName, name: name}}} }
+
 // ParseJSONPath reads a path; false when it is none. Blanks are where Spark's
 // parser lets them be.
 func ParseJSONPath(text string) (JSONPath, bool) {

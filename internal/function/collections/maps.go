@@ -1,6 +1,7 @@
 package collections
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
@@ -31,6 +32,7 @@ func mapDefs() []*fn.Def {
 			mapFromArrays,
 			fn.Example{"map_from_arrays(array(1, 3), array('2', '4'))", "{1 -> 2, 3 -> 4}"},
 		),
+		{Name: "stack", Group: "generator_funcs", Generator: true, Bind: bindStack},
 		generator("explode", false), generator("explode_outer", true),
 		generator("posexplode", false), generator("posexplode_outer", true),
 		generator("inline", false), generator("inline_outer", true),
@@ -238,4 +240,49 @@ func generated(name string, t plan.Type, outer bool) plan.Type {
 	}
 	return plan.Struct(append(fields, plan.Field{Name: "col", Type: *t.Elem, Nullable: t.ContainsNull ||
 		outer})...)
+}
+
+// bindStack lays values out in rows, of which the first argument says how many.
+func bindStack(b *fn.Binding) (*plan.Call, error) {
+	if len(b.Args) < 2 {
+		return nil, fn.WrongCount(b, "> 1")
+	}
+	args := slices.Clone(b.Args)
+	c := b.Call(args, plan.Null, true)
+	rows, known := fn.ConstantInt(args[0])
+	switch {
+	case args[0].Type().Kind != plan.KindInt:
+		return nil, fn.Unexpected(b, c, 0, fn.SqlType(plan.Int))
+	case !known:
+		return nil, fn.Mismatch(b, c, "NON_FOLDABLE_INPUT", "the number of rows must be a constant.",
+			"inputName", "`n`", "inputType", fn.SqlType(plan.Int), "inputExpr", fn.Quoted(b.SQL(args[0])))
+	case rows < 1:
+		return nil, fn.Mismatch(b, c, "VALUE_OUT_OF_RANGE", "stack makes one row at least.", "exprName", "`n`",
+			"valueRange", "(0, 2147483647]", "currentValue", fn.Itoa(int(rows)))
+	}
+	width := (len(args) - 2 + int(rows)) / int(rows)
+	types := make([]plan.Type, width)
+	for i := len(args) - 1; i > 0; i-- {
+		if t := args[i].Type(); t.Kind != plan.KindNull {
+			types[(i-1)%width] = t
+		}
+	}
+	for i := 1; i < len(args); i++ {
+		t, of := args[i].Type(), types[(i-1)%width]
+		if t.Kind == plan.KindNull {
+			args[i] = b.Cast(args[i], of)
+			continue
+		}
+		if !t.EqualIgnoringNull(of) {
+			return nil, fn.Mismatch(b, c, "STACK_COLUMN_DIFF_TYPES", "a column of stack has values of two types.",
+				"columnIndex", fn.Itoa((i-1)%width), "leftParamIndex", fn.Itoa((i-1)%width+1),
+				"leftType", fn.SqlType(of), "rightParamIndex", fn.Itoa(i), "rightType", fn.SqlType(t))
+		}
+	}
+	fields := make([]plan.Field, width)
+	for k := range fields {
+		fields[k] = plan.Col("col"+fn.Itoa(k), types[k])
+	}
+	args[0] = plan.Lit(rows, plan.Int)
+	return b.Call(args, plan.Struct(fields...), false), nil
 }

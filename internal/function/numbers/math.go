@@ -14,6 +14,10 @@ func mathDefs() []*fn.Def {
 	defs := []*fn.Def{
 		constantFn("pi", math.Pi, "3.141592653589793"),
 		constantFn("e", math.E, "2.718281828459045"),
+		fn.Scalar("width_bucket", "math_funcs", fn.Takes(fn.Exactly(plan.Double), fn.Exactly(plan.Double),
+			fn.Exactly(plan.Double), fn.Exactly(plan.Long)).Gives(plan.Long).WithNull(fn.Always),
+			fn.Plain(widthBucket),
+			fn.Example{"width_bucket(5.3, 0.2, 10.6, 5)", "3"}, fn.Example{"width_bucket(-0.9, 5.2, 0.5, 2)", "3"}),
 		pairFn("power pow", math.Pow, fn.Example{"power(2, 3)", "8.0"}),
 		pairFn(
 			"atan2",
@@ -202,3 +206,25 @@ func factorialRow(args []*chunk.Vector, i int) (int64, bool, error) {
 	}
 	return product, true, nil
 }
+
+// widthBucket is in which of so many equal parts of a range a number lies: 0 before the
+// first, and one more than there are behind the last. A range may go down.
+var widthBucket = fn.Fixed(plan.Long, func(args []*chunk.Vector, i int) (int64, bool, error) {
+	number := func(k int) float64 { return chunk.Values[float64](args[k])[i] }
+	v, from, to, n := number(0), number(1), number(2), chunk.Values[int64](args[3])[i]
+	open := func(f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) }
+	if n <= 0 || n == math.MaxInt64 || math.IsNaN(v) || from == to || open(from) || open(to) {
+		return 0, false, nil
+	}
+	if from > to { // as if seen in a mirror
+		v, from, to = -v, -from, -to
+	}
+	switch {
+	case v < from:
+		return 0, true, nil
+	case v >= to:
+		return n + 1, true, nil
+	default:
+		return int64(float64(n)*(v-from)/(to-from)) + 1, true, nil
+	}
+})

@@ -14,6 +14,7 @@ func jsonPathDefs() []*fn.Def {
 		fn.Scalar("get_json_object", "json_funcs",
 			fn.Takes(fn.Str(), fn.Str()).Gives(plan.String).WithNull(fn.Always), fn.Plain(getJSONObject),
 			fn.Example{`get_json_object('{"a":"b"}', '$.a')`, "b"}),
+		{Name: "json_tuple", Group: "generator_funcs", Generator: true, Bind: bindJSONTuple, Kernel: jsonTuple},
 		fn.Scalar("json_array_length", "json_funcs",
 			fn.Takes(fn.Str()).Gives(plan.Int).WithNull(fn.Always), fn.Plain(jsonArrayLength),
 			fn.Example{"json_array_length('[1,2,3,4]')", "4"}),
@@ -63,4 +64,51 @@ func jsonObjectKeys(names plan.Type) fn.Kernel {
 			return nil
 		})(args, sel, n)
 	}
+}
+
+// bindJSONTuple yields one row, a column of text for each name.
+func bindJSONTuple(b *fn.Binding) (*plan.Call, error) {
+	if len(b.Args) < 2 {
+		return nil, fn.WrongCount(b, "> 1")
+	}
+	fields := make([]plan.Field, len(b.Args)-1)
+	for i := range fields {
+		fields[i] = plan.Col("c"+fn.Itoa(i), plan.String)
+	}
+	c := b.Call(b.Args, plan.Struct(fields...), false)
+	for _, a := range b.Args {
+		if !a.Type().IsString() {
+			return nil, fn.Mismatch(b, c, "NON_STRING_TYPE", "json_tuple takes texts only.",
+				"funcName", plan.Quote(b.Def.Name))
+		}
+	}
+	return c, nil
+}
+
+// jsonTuple is an array of one struct for each row.
+func jsonTuple(c *plan.Call, _ *fn.Env) (fn.Kernel, error) {
+	var finder codec.JSONFinder
+	var buf []byte
+	list := plan.Array(c.Of, false)
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		out := chunk.New(list, n)
+		for i := range n {
+			for k, col := range out.Kids[0].Kids {
+				name := args[k+1]
+				if args[0].IsNull(i) || name.IsNull(i) {
+					col.AppendNull()
+					continue
+				}
+				var found bool
+				if buf, found = finder.Append(buf[:0], args[0].Bytes(i), codec.JSONMember(name.Text(i))); !found {
+					col.AppendNull()
+					continue
+				}
+				col.AppendBytes(buf)
+			}
+			out.Kids[0].AppendRow()
+			out.AppendSpan()
+		}
+		return out, nil
+	}, nil
 }

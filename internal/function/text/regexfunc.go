@@ -1,6 +1,8 @@
 package text
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,6 +50,12 @@ func regexDefs() []*fn.Def {
 			Defaults(plan.Lit(int64(-1), plan.Int)).
 			Gives(plan.Array(plan.String, false)), splitMaker,
 			fn.Example{"split('oneAtwoBthreeC', '[ABC]')", "[one, two, three, ]"}),
+		{Name: "text entries", Hidden: true, Bind: fn.Takes(fn.Str(), fn.Str(), fn.Str()).Gives(entryList).Bind,
+			Kernel: entriesMaker},
+		{Name: "str_to_map", Group: "map_funcs", Rewrite: bindStrToMap, Examples: []fn.Example{
+			{"str_to_map('a:1,b:2,c')", "{a -> 1, b -> 2, c -> NULL}"},
+			{"str_to_map('a=1;b=2', ';', '=')", "{a -> 1, b -> 2}"},
+		}},
 		likeEachDef("likeany"), likeEachDef("likeall"), likeEachDef("notlikeany"), likeEachDef("notlikeall"),
 		likeDef("like", fn.Example{"'Spark' LIKE '_park'", "true"}),
 		likeDef("ilike", fn.Example{"'Spark' ILIKE '_PARK'", "true"}),
@@ -335,4 +343,82 @@ func likeEachDef(name string) *fn.Def {
 		return &named, nil
 	}
 	return &fn.Def{Name: name, Hidden: true, Internal: true, Rewrite: rewrite}
+}
+
+var entryList = plan.Array(plan.Struct(
+	plan.Field{Name: "key", Type: plan.String}, plan.Col("value", plan.String),
+), false)
+
+// bindStrToMap is the map of a text's entries.
+func bindStrToMap(b *fn.Binding) (plan.Expr, error) {
+	if err := b.Between(1, 3); err != nil {
+		return nil, err
+	}
+	args := slices.Clone(b.Args)
+	for _, usual := range []string{",", ":"}[len(args)-1:] {
+		args = append(args, plan.Lit(usual, plan.String))
+	}
+	texts := make([]string, len(args))
+	for i, a := range args {
+		texts[i] = b.SQL(a)
+	}
+	entries, err := b.Nest("text entries", args...)
+	if err != nil {
+		return nil, err
+	}
+	return b.NestAs("map_from_entries", fn.Escaped("str_to_map("+strings.Join(texts, ", ")+")"), entries)
+}
+
+// entriesMaker parts a text into entries and these into key and value; what parts them
+// are patterns.
+func entriesMaker(c *plan.Call, _ *fn.Env) (fn.Kernel, error) {
+	pairs, values := patternsOf(c, 1, "str_to_map"), patternsOf(c, 2, "str_to_map")
+	return func(args []*chunk.Vector, sel chunk.Sel, n int) (*chunk.Vector, error) {
+		outer, inner := pairs(), values()
+		return fn.Nested(c.Of, func(out *chunk.Vector, args []*chunk.Vector, i int) error {
+			pair, err := outer.at(args[1], i)
+			if err != nil {
+				return err
+			}
+			value, err := inner.at(args[2], i)
+			if err != nil {
+				return err
+			}
+			kids := out.Kids[0].Kids
+			err = cutBy(pair, args[0].Text(i), -1, func(entry string) error {
+				part := 0
+				err := cutBy(value, entry, 2, func(text string) error {
+					kids[part].AppendText(text)
+					part++
+					return nil
+				})
+				if part == 1 {
+					kids[1].AppendNull()
+				}
+				out.Kids[0].AppendRow()
+				return err
+			})
+			out.AppendSpan()
+			return err
+		})(args, sel, n)
+	}, nil
+}
+
+// cutBy hands over the parts of a text between matches, at most so many; -1 is all.
+func cutBy(p *javaregex.Pattern, s string, most int, take func(part string) error) error {
+	done, parts := 0, 1
+	var failed error
+	err := p.All(s, 0, func(at []int) bool {
+		if parts == most || at[1] == 0 {
+			return parts != most
+		}
+		failed = take(s[done:at[0]])
+		done = at[1]
+		parts++
+		return failed == nil
+	})
+	if err = errors.Join(failed, err); err != nil {
+		return err
+	}
+	return take(s[done:])
 }

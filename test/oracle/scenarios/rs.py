@@ -215,6 +215,39 @@ DIFFERED = [
     r"""spark.sql('set spark.sql.ansi.enabled=true')""",
 ]
 
+FUNCTIONS = [
+    r"""spark.sql("select str_to_map('a:1,b:2,c:3', ',', ':'), str_to_map('a'), str_to_map('a:1,b', ','), str_to_map('')")""",
+    r"""spark.sql("select str_to_map('a=1;b=2', ';', '='), str_to_map(null), str_to_map('a:1,a:2')")""",
+    r"""spark.sql("select str_to_map('a1:1,b1:2', '[,]', ':1')")""",
+    r"""spark.sql("select str_to_map('a:1:2,b::3,:4')")""",
+    r"""spark.sql('select json_tuple(\'{"a":1, "b":"x", "c":{"d":[1,2]}}\', \'a\', \'b\', \'c\', \'zz\')')""",
+    r"""spark.sql('select json_tuple(\'{"a":1.50, "b":null, "c":true, "d":"é\\\\n"}\', \'a\', \'b\', \'c\', \'d\') as (w, x, y, z)')""",
+    r"""spark.sql("select json_tuple('not json', 'a'), 1")""",
+    r"""spark.sql("select json_tuple(null, 'a', 'b')")""",
+    r"""spark.sql("select json_tuple('[1,2]', 'a')")""",
+    r"""spark.sql('select json_tuple(\'{"a":1, "a":2}\', \'a\', null)')""",
+    r"""spark.sql('select id, j.* from values (1, \'{"a":1,"b":2}\'), (2, null), (3, \'{\') t(id, s) lateral view json_tuple(s, \'a\', \'b\') j as a, b')""",
+    r"""spark.sql('select id, j.* from values (1, \'{"a":1,"b":2}\'), (2, null) t(id, s), lateral json_tuple(s, \'a\', \'b\') j')""",
+    r"""spark.sql('select json_tuple(\'{"a":1}\')')""",
+    r"""spark.sql('select json_tuple(\'{"a":1}\', 1)')""",
+    r"""spark.sql('select stack(2, 1, 2, 3)')""",
+    r"""spark.sql("select stack(2, 'a', 1, 'b', 2.5) as (k, v)")""",
+    r"""spark.sql('select stack(3, 1, 2)')""",
+    r"""spark.sql('select stack(0, 1)')""",
+    r"""spark.sql('select stack(2)')""",
+    r"""spark.sql('select stack(1, null), stack(1, 2)')""",
+    r"""spark.sql('select * from stack(2, id, 5) as s(x)')""",
+    r"""spark.sql("select id, s.* from range(2), lateral stack(2, id, 'x', id + 1, 'y') s")""",
+    r"""spark.sql("select stack(2, 1, 'a', 2, 3)")""",
+    r"""spark.sql("select id, stack(2, 'a', id, 'b', id * 2) as (k, v) from range(2)")""",
+    r"""spark.sql("select width_bucket(5.3, 0.2, 10.6, 5), width_bucket(-2.1, 1.3, 3.4, 3), width_bucket(8.1, 0.0, 5.7, 4), width_bucket(-0.9, 5.2, 0.5, 2), width_bucket(1, 1, 1, 2), width_bucket(1, 0, 2, 0), width_bucket(null, 0, 2, 1), width_bucket(double('nan'), 0, 2, 1)")""",
+]
+
+
+def rs_functions(t):
+    """Functions that came later: json_tuple, stack, str_to_map, width_bucket."""
+    run_all(t, FUNCTIONS)
+
 
 def rs_all(t):
     """Every case by itself."""
