@@ -63,3 +63,12 @@ func TestAWatermarkThatDoesNotMoveWhileRowsComeIsStuck(t *testing.T) {
 		}
 	}
 }
+
+// UI-04: what people want of a watermark is how far it is behind, beyond its delay.
+func TestTheGapOfAWatermark(t *testing.T) {
+	w := New(Config{TriggerEvery: 10 * time.Second, WatermarkDelay: time.Minute}, at(0))
+	marked(w, 1000, 60, 10, func(second int) float64 { return float64(second) - 60 - 15 })
+	if a := w.Assess(at(1600)); a.WatermarkLag < 14 || a.WatermarkLag > 16 {
+		t.Errorf("a constant gap of 15 s is shown as %v s", a.WatermarkLag)
+	}
+}

@@ -274,6 +274,37 @@ func TestAReportThatFailsIsCountedAndTheNextIsTried(t *testing.T) {
 	})
 }
 
+// slowly takes a while for a report and notes when it was asked for them.
+type slowly struct{ asked []time.Time }
+
+func (s *slowly) report(_ context.Context, now time.Time, _ []Gauge) error {
+	s.asked = append(s.asked, now)
+	time.Sleep(300 * time.Millisecond)
+	return nil
+}
+
+func (s *slowly) close() error { return nil }
+
+// MS-06: the time that a report takes does not move the next one.
+func TestReportsKeepTheirTicks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, to := &Reporters{cancel: cancel}, &slowly{}
+		begun := time.Now()
+		r.running.Go(func() { r.run(ctx, testEnv(t, nil), "s", to, 10*time.Second) })
+		time.Sleep(3001 * time.Second)
+		r.Close()
+		if len(to.asked) != 300 {
+			t.Fatalf("%d reports in 300 intervals", len(to.asked))
+		}
+		for i, at := range to.asked {
+			if late := at.Sub(begun) - time.Duration(i+1)*10*time.Second; late < 0 || late > time.Second {
+				t.Errorf("report %d is %s late", i, late)
+			}
+		}
+	})
+}
+
 func TestCSVAndConsole(t *testing.T) {
 	var console bytes.Buffer
 	e := testEnv(t, &console)
