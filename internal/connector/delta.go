@@ -34,6 +34,11 @@ func deltaFormat() *Format {
 			{"ignoreChanges", "false", "streams: whether files that a change wrote anew are read again"},
 			{"skipChangeCommits", "false", "streams: whether commits that change rows are left out"},
 			{"excludeRegex", "", "streams: files whose path in the log matches are left out"},
+			{schemaLogOption, "", "streams: a folder below the checkpoint that keeps which columns are read"},
+			{"streamingSourceTrackingId", "", "streams: tells several sources over one table apart in that folder"},
+			{"allowSourceColumnRename", "", "streams: always, or the version behind which renamed columns are read"},
+			{"allowSourceColumnDrop", "", "the same for dropped columns"},
+			{"allowSourceColumnTypeChange", "", "the same for columns with another type"},
 			{"readChangeFeed", "false", "reads what changed rather than the rows there are"},
 			{"endingVersion", "", "change feeds, batch: the last version whose changes are read; else the newest"},
 			{"endingTimestamp", "", "change feeds, batch: the time up to which versions are read"},
@@ -98,6 +103,11 @@ func describeDelta(ctx context.Context, env *Env, r *plan.Read) (*plan.Relation,
 	}
 	if err != nil {
 		return nil, err
+	}
+	if r.Streaming {
+		if s, err = tracked(env, r.Options, s); err != nil {
+			return nil, err
+		}
 	}
 	if r.Schema != nil && !r.Schema.EqualIgnoringNull(s.Schema) {
 		return nil, deltaError("DELTA_READ_SOURCE_SCHEMA_CONFLICT", "42K07",

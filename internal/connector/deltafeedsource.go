@@ -28,6 +28,9 @@ func (d *deltaSource) feedCommit(ctx context.Context, version int64) (*deltaComm
 		return nil, err
 	}
 	c := &deltaCommit{stays: feed.Files}
+	if c.change, err = d.changeIn(ctx, version, feed.Metadata != nil); err != nil {
+		return nil, err
+	}
 	for _, p := range feed.Pieces {
 		files, bytes := p.Size()
 		c.pieces = append(c.pieces, deltaPiece{files: files, bytes: bytes, feed: p})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"math"
 	"time"
 
 	"github.com/weir-dev/weir/internal/delta"
@@ -18,7 +19,8 @@ const gaugedCommits = 1000
 type deltaGauge struct {
 	table delta.Table
 	now   func() time.Time
-	kept  deltaRetention
+	kept  delta.Retention
+	start time.Time // when the first file of what the table began with was given up
 
 	begun   bool
 	commits []commitSize // from version first on
@@ -43,7 +45,7 @@ func (c *commitSize) plus(other commitSize) {
 // Gauge reads the log by itself.
 func (d *deltaSource) Gauge() Gauge {
 	g := &deltaGauge{table: d.table, now: d.env.Now}
-	g.kept.keeps(&d.reader.Metadata)
+	g.kept.Keeps(&d.reader.Metadata)
 	return g
 }
 
@@ -59,15 +61,15 @@ func (g *deltaGauge) Backlog(_ context.Context, committed Offset) (Backlog, erro
 	}
 	if !g.begun || from < g.first {
 		b.Restarted = g.begun
-		kept := deltaRetention{files: g.kept.files, log: g.kept.log, unread: map[uint64]int64{}}
-		*g = deltaGauge{table: g.table, now: g.now, kept: kept, begun: true, first: from}
+		*g = deltaGauge{table: g.table, now: g.now, kept: g.kept, begun: true, first: from}
+		g.kept.Anew()
 	}
 	if err := g.look(); err != nil {
 		return b, err
 	}
 	for g.first < from && len(g.commits) > 0 {
 		g.read.plus(g.commits[0])
-		g.kept.read(g.commits[0].paths)
+		g.kept.Read(g.commits[0].paths)
 		g.commits = g.commits[1:]
 		g.first++
 	}
@@ -99,12 +101,12 @@ func (g *deltaGauge) Backlog(_ context.Context, committed Offset) (Backlog, erro
 func (g *deltaGauge) untilLoss(starting bool) float64 {
 	now, until := g.now(), unmeasured().UntilLoss
 	if starting {
-		until = left(g.kept.beginning, g.kept.files, now)
+		until = g.kept.FileLeft(g.start, now)
 	}
 	for i, c := range g.commits {
-		until = sooner(until, left(c.gone, g.kept.files, now))
+		until = sooner(until, g.kept.FileLeft(c.gone, now))
 		if i == 0 && c.files > 0 {
-			until = sooner(until, left(c.at, g.kept.log, now))
+			until = sooner(until, g.kept.CommitLeft(c.at, now))
 		}
 	}
 	return until
@@ -128,10 +130,10 @@ func (g *deltaGauge) look() error {
 		if c.at, err = g.table.CommittedAt(version); err != nil {
 			return err
 		}
-		c.paths = g.kept.note(version, changes, func(of int64) {
+		c.paths = g.kept.Note(version, changes, func(of int64) {
 			switch {
-			case of < 0 && g.kept.beginning.IsZero():
-				g.kept.beginning = c.at
+			case of < 0 && g.start.IsZero():
+				g.start = c.at
 			case of >= g.first && g.commits[of-g.first].gone.IsZero():
 				g.commits[of-g.first].gone = c.at
 			}
@@ -150,4 +152,12 @@ func recordsOf(add *delta.Add) float64 {
 		return unmeasured().Rows
 	}
 	return *stats.NumRecords
+}
+
+// sooner is the lesser of two numbers of which either may be unknown.
+func sooner(a, b float64) float64 {
+	if math.IsNaN(a) || b < a {
+		return b
+	}
+	return a
 }

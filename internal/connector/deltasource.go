@@ -29,8 +29,10 @@ type deltaSource struct {
 	table   delta.Table
 	text    string // the path as Spark writes it
 	options deltaReadOptions
-	reader  *delta.Snapshot // the newest version that is known, without its files: reads files of any
-	schema  plan.Type       // of the query, all columns
+	newest  *delta.Snapshot  // the newest version that is known, without its files
+	reader  *delta.Snapshot  // reads files of any version: the newest, or what the schema log says
+	log     *delta.SchemaLog // the stream's schema log, nil when it has none
+	schema  plan.Type        // of the query, all columns
 	columns []string
 
 	begin   deltaOffset     // where a query begins that has read nothing; valid once begun
@@ -55,6 +57,7 @@ type deltaBeginning struct {
 // deltaCommit is a commit with what is read of it.
 type deltaCommit struct {
 	pieces []deltaPiece
+	change bool // of the table: the stream has to end before it
 	// stays says that the place behind its last piece is within it, as Delta has it
 	// for commits with files of changes.
 	stays bool
@@ -85,6 +88,9 @@ type deltaOffset struct {
 }
 
 func (o deltaOffset) text() Offset {
+	if o.SourceVersion = 1; o.Index < -1 {
+		o.SourceVersion = 3 // the first that has places around changes
+	}
 	data, err := json.Marshal(o)
 	if err != nil {
 		panic(err)
@@ -100,7 +106,7 @@ func (o deltaOffset) next() deltaOffset {
 
 // before reports whether a place comes before another.
 func (o deltaOffset) before(p deltaOffset) bool {
-	return o.Version < p.Version || o.Version == p.Version && o.Index < p.Index
+	return o.Version < p.Version || o.Version == p.Version && o.rank() < p.rank()
 }
 
 // deltaReadOptions are the options of a stream.
@@ -198,15 +204,7 @@ func deltaOption(name, text, explain string) *plan.Error {
 		"input", text, "name", name, "explain", explain)
 }
 
-// deltaUnread are options of streams that are not obeyed.
-var deltaUnread = []string{"schemaTrackingLocation", "schemaLocation"}
-
-func openDeltaSource(ctx context.Context, env *Env, s *plan.Scan, _ Place) (Source, error) {
-	for _, name := range deltaUnread {
-		if _, ok := s.Relation.Options.Get(name); ok {
-			return nil, plan.Unsupported("the Delta option " + name)
-		}
-	}
+func openDeltaSource(ctx context.Context, env *Env, s *plan.Scan, place Place) (Source, error) {
 	options, err := readDeltaOptions(s.Relation.Options)
 	if err != nil {
 		return nil, err
@@ -224,8 +222,11 @@ func openDeltaSource(ctx context.Context, env *Env, s *plan.Scan, _ Place) (Sour
 	for _, a := range s.Attrs {
 		d.columns = append(d.columns, a.Name)
 	}
-	d.reader, err = table.LoadHead(ctx)
-	return d, err
+	if d.newest, err = table.LoadHead(ctx); err != nil {
+		return nil, err
+	}
+	d.reader = d.newest
+	return d, d.openLog(ctx, s.Relation.Options, place)
 }
 
 func (d *deltaSource) Describe() string { return "DeltaSource[" + d.text + "]" }
@@ -237,7 +238,8 @@ func (d *deltaSource) parse(ctx context.Context, o Offset) (at deltaOffset, ok b
 		return d.start(ctx)
 	}
 	err = json.Unmarshal([]byte(o), &at)
-	if err != nil || at.SourceVersion != 1 || at.Version < 0 || at.Index < -1 {
+	known := at.SourceVersion == 1 && at.Index >= -1 || at.SourceVersion == 3
+	if err != nil || !known || at.Version < 0 || at.Index < indexBefore {
 		return at, false, illegalState("%.100q is no offset of a Delta source", string(o))
 	}
 	if at.TableID != d.reader.Metadata.ID {
@@ -246,13 +248,24 @@ func (d *deltaSource) parse(ctx context.Context, o Offset) (at deltaOffset, ok b
 				"Begin with a new checkpoint.", at.TableID, d.text, d.reader.Metadata.ID),
 			"oldTableId", at.TableID, "newTableId", d.reader.Metadata.ID)
 	}
+	if err := d.beginLog(ctx, resumedAt(at)); err != nil {
+		return at, false, err
+	}
 	return at, true, d.checkResumed(ctx, at)
+}
+
+// resumedAt is the version whose columns a query has that goes on at a place.
+func resumedAt(at deltaOffset) int64 {
+	if at.Starting || at.Index >= 0 {
+		return at.Version
+	}
+	return at.Version - 1
 }
 
 // checkResumed refuses to go on behind a rename or drop in a table that maps its columns,
 // though the rows to come have the new columns: the query has read others.
 func (d *deltaSource) checkResumed(ctx context.Context, at deltaOffset) error {
-	if d.resumed || at.Starting || at.Version == 0 || !d.reader.Mapped() {
+	if d.log != nil || d.unsafe() || d.resumed || at.Starting || at.Version == 0 || !d.reader.Mapped() {
 		return nil
 	}
 	d.resumed = true
@@ -301,15 +314,18 @@ func (d *deltaSource) start(ctx context.Context) (deltaOffset, bool, error) {
 		}
 	default:
 		if !d.pinned {
-			if _, err := d.reader.Refresh(ctx); err != nil {
+			if _, err := d.newest.Refresh(ctx); err != nil {
 				return at, false, err
 			}
 		}
-		at.Version, at.Starting = d.reader.Version, true
+		at.Version, at.Starting = d.newest.Version, true
 		c, err := d.beginning(ctx, at.Version)
 		if err != nil || len(c.pieces) == 0 {
 			return at, false, err
 		}
+	}
+	if err := d.beginLog(ctx, at.Version); err != nil {
+		return at, false, err
 	}
 	d.begin, d.begun = at, true
 	return at, true, nil
@@ -360,8 +376,13 @@ func (d *deltaSource) readCommit(ctx context.Context, version int64) (*deltaComm
 	if err != nil {
 		return nil, err
 	}
+	c := &deltaCommit{}
+	if c.change, err = d.changeIn(ctx, version, changes.Metadata != nil || changes.Protocol != nil); err != nil {
+		return nil, err
+	}
 	files, err := d.admitted(changes)
-	return &deltaCommit{pieces: addPieces(files)}, err
+	c.pieces = addPieces(files)
+	return c, err
 }
 
 // beginning is all files of a version, the oldest first. It is kept until the query has
@@ -442,13 +463,16 @@ func deltaUnsupportedState(condition, state, msg string, args ...string) *plan.E
 
 // checkSchema refuses columns that the query does not know, or not so.
 func (d *deltaSource) checkSchema(version int64, m *delta.Metadata) error {
+	if d.log != nil {
+		return nil
+	}
 	schema, err := plan.ParseTypeJSON(m.SchemaString)
 	if err != nil {
 		return err
 	}
 	if d.reader.Mapped() || m.Mapped() {
 		switch ok, err := d.reader.Reads(m); {
-		case err != nil:
+		case err != nil || d.unsafe():
 			return err
 		case !ok:
 			return d.incompatible(version, m)
@@ -468,13 +492,21 @@ func (d *deltaSource) checkSchema(version int64, m *delta.Metadata) error {
 	return nil
 }
 
+// unsafe says that columns are read under the names that they have now, whatever they were
+// called when their rows were written.
+func (d *deltaSource) unsafe() bool {
+	const key = "spark.databricks.delta.streaming.unsafeReadOnIncompatibleColumnMappingSchemaChanges.enabled"
+	return strings.EqualFold(d.env.Conf(key), "true")
+}
+
 // incompatible is the error for columns that were renamed, dropped or changed in a table
 // that maps its columns.
 func (d *deltaSource) incompatible(version int64, m *delta.Metadata) error {
 	return deltaUnsupportedState("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG", "42KD4",
 		fmt.Sprintf("Columns of %s were renamed or dropped in version %d, or have another type: it cannot be read "+
-			"with those of the query. Begin with a new checkpoint, behind that version. Query: %s. Version: %s.",
-			d.text, version, d.reader.Metadata.SchemaString, m.SchemaString),
+			"with those of the query. Give the reader a %s below the checkpoint to go on, or begin with a new "+
+			"checkpoint behind that version. Query: %s. Version: %s.",
+			d.text, version, schemaLogOption, d.reader.Metadata.SchemaString, m.SchemaString),
 		"docLink", "https://docs.delta.io/latest/versioning.html#column-mapping",
 		"readSchema", d.reader.Metadata.SchemaString, "incompatibleSchema", m.SchemaString)
 }
@@ -488,6 +520,9 @@ type deltaStep struct {
 // walk visits pieces from a place on until visit wants no more or there are none.
 func (d *deltaSource) walk(ctx context.Context, at deltaOffset, visit func(s deltaStep) bool) error {
 	for {
+		if d.atChange(at, visit) {
+			return nil
+		}
 		c, found, err := d.commitOf(ctx, at.Version, at.Starting)
 		if err != nil && d.options.lax && !at.Starting {
 			if at.Version, err = d.skipGone(at.Version, err); err == nil {
@@ -497,8 +532,14 @@ func (d *deltaSource) walk(ctx context.Context, at deltaOffset, visit func(s del
 		if err != nil || !found {
 			return err
 		}
+		if c.change && at.Index == -1 {
+			before := at
+			before.Index = indexBefore
+			visit(deltaStep{nil, before})
+			return nil
+		}
 		last := int64(len(c.pieces)) - 1
-		for i := at.Index + 1; i <= last; i++ {
+		for i := max(at.Index, -1) + 1; i <= last; i++ {
 			behind := at
 			if behind.Index = i; i == last && !c.stays {
 				behind = at.next()
@@ -572,15 +613,15 @@ func (d *deltaSource) Limited() bool { return d.limited }
 // Pin is behind the newest version, or behind the beginning of the table when the
 // query has read nothing yet.
 func (d *deltaSource) Pin(ctx context.Context) (Offset, error) {
-	if _, err := d.reader.Refresh(ctx); err != nil {
+	if _, err := d.newest.Refresh(ctx); err != nil {
 		return "", err
 	}
 	d.pinned = true
-	end := deltaOffset{SourceVersion: 1, TableID: d.reader.Metadata.ID, Version: d.reader.Version, Index: -1}
+	end := deltaOffset{SourceVersion: 1, TableID: d.reader.Metadata.ID, Version: d.newest.Version, Index: -1}
 	return end.next().text(), nil
 }
 
-func (d *deltaSource) Advance(_ context.Context, upTo Offset) error {
+func (d *deltaSource) Advance(ctx context.Context, upTo Offset) error {
 	var at deltaOffset
 	if err := json.Unmarshal([]byte(upTo), &at); err != nil {
 		return illegalState("%.100q is no offset of a Delta source", string(upTo))
@@ -593,7 +634,7 @@ func (d *deltaSource) Advance(_ context.Context, upTo Offset) error {
 	if !at.Starting {
 		d.initial = nil
 	}
-	return nil
+	return d.evolve(ctx, at)
 }
 
 func (d *deltaSource) Read(ctx context.Context, from, to Offset) chunk.Rows {

@@ -21,6 +21,15 @@ type Protocol struct {
 	WriterFeatures   []string `json:"writerFeatures,omitempty"`
 }
 
+// Text is the protocol as a line of a commit.
+func (p Protocol) Text() string {
+	data, err := json.Marshal(map[string]Protocol{"protocol": p})
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
+}
+
 // Metadata describes the table.
 type Metadata struct {
 	ID               string            `json:"id"`

@@ -23,6 +23,7 @@ type Changes struct {
 	Removed  *Remove   // one of those that were, nil when none was
 	Gone     []string  // the paths of all files that were removed, rearranged ones too
 	Metadata *Metadata // nil when it stayed
+	Protocol *Protocol // likewise
 	// Operation is what made the commit, as people are told: WRITE (Map(mode ->
 	// "Overwrite")).
 	Operation string
@@ -39,6 +40,8 @@ func (t Table) ChangesOf(version int64) (*Changes, error) {
 		switch {
 		case a.Metadata != nil:
 			c.Metadata = a.Metadata
+		case a.Protocol != nil:
+			c.Protocol = a.Protocol
 		case a.Add != nil && a.Add.DataChange:
 			c.Added = append(c.Added, a.Add)
 		case a.Remove != nil:

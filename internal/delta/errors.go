@@ -18,11 +18,19 @@ const (
 	classMissing     = "org.apache.spark.sql.delta.DeltaFileNotFoundException"
 	classFeatureUse  = "org.apache.spark.sql.delta.DeltaTableFeatureException"
 	classIllegal     = "org.apache.spark.sql.delta.DeltaIllegalArgumentException"
+	classRuntime     = "org.apache.spark.sql.delta.DeltaRuntimeException"
 	classConcurrent  = "io.delta.exceptions."
 )
 
 // states are the SQLSTATEs of Delta's conditions used here.
 var states = map[string]string{
+	"DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION": "KD002",
+	"DELTA_STREAMING_METADATA_EVOLUTION":                               "22000",
+	"DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT":                         "22000",
+	"DELTA_STREAMING_SCHEMA_LOG_DESERIALIZE_FAILED":                    "22000",
+	"DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID":           "22000",
+	"DELTA_STREAMING_SCHEMA_LOG_PARSE_SCHEMA_FAILED":                   "22000",
+
 	"DELTA_CONSTRAINT_ALREADY_EXISTS":                      "42710",
 	"DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE":             "42K09",
 	"DELTA_CONSTRAINT_DOES_NOT_EXIST":                      "42704",

@@ -322,3 +322,53 @@ func relabel(v *chunk.Vector, t plan.Type) *chunk.Vector {
 	}
 	return &n
 }
+
+// ColumnChanges are columns and fields that one description of a table has otherwise than
+// another.
+type ColumnChanges struct{ Renamed, Dropped, Retyped []string }
+
+// ChangedColumns compares two schemas as the log has them: what the second lacks, calls by
+// another name, or has with another type. Columns that it adds are no such change.
+func ChangedColumns(before, after string) (ColumnChanges, error) {
+	var c ColumnChanges
+	from, err := plan.ParseTypeJSON(before)
+	if err != nil {
+		return c, err
+	}
+	to, err := plan.ParseTypeJSON(after)
+	if err == nil {
+		c.compare("", from, to)
+	}
+	return c, err
+}
+
+func (c *ColumnChanges) compare(name string, from, to plan.Type) {
+	switch {
+	case from.Kind != to.Kind:
+		c.Retyped = append(c.Retyped, name)
+	case from.Kind == plan.KindStruct:
+		c.fields(name, from, to)
+	case from.Kind == plan.KindArray:
+		c.compare(name+".element", *from.Elem, *to.Elem)
+	case from.Kind == plan.KindMap:
+		c.compare(name+".key", *from.Key, *to.Key)
+		c.compare(name+".value", *from.Elem, *to.Elem)
+	case !from.EqualIgnoringNull(to):
+		c.Retyped = append(c.Retyped, name)
+	}
+}
+
+func (c *ColumnChanges) fields(name string, from, to plan.Type) {
+	for _, f := range from.Fields {
+		full := strings.TrimPrefix(name+"."+f.Name, ".")
+		at := slices.IndexFunc(to.Fields, func(g plan.Field) bool { return physicalName(g) == physicalName(f) })
+		if at < 0 {
+			c.Dropped = append(c.Dropped, full)
+			continue
+		}
+		if to.Fields[at].Name != f.Name {
+			c.Renamed = append(c.Renamed, full)
+		}
+		c.compare(full, f.Type, to.Fields[at].Type)
+	}
+}

@@ -2,6 +2,7 @@ package delta
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,6 +43,25 @@ const (
 // LoadHead reads the newest version of a table without its files. Such a snapshot reads
 // files that it is given, and cannot be changed.
 func (t Table) LoadHead(ctx context.Context) (*Snapshot, error) { return t.loadNewest(ctx, noFiles) }
+
+// LoadHeadOf is LoadHead of a version.
+func (t Table) LoadHeadOf(ctx context.Context, version int64) (*Snapshot, error) {
+	return t.loadVersion(ctx, version, noFiles)
+}
+
+// As is a snapshot of the same table that reads files as another description and a
+// protocol say, which is as Protocol.Text gives it. It has no files of its own.
+func (s *Snapshot) As(m Metadata, protocol string) (*Snapshot, error) {
+	out := s.Table.empty()
+	out.holds, out.Version, out.Metadata, out.Protocol = noFiles, s.Version, m, s.Protocol
+	var wrapped struct {
+		Protocol *Protocol `json:"protocol"`
+	}
+	if json.Unmarshal([]byte(protocol), &wrapped) == nil && wrapped.Protocol != nil {
+		out.Protocol = *wrapped.Protocol
+	}
+	return out, out.settle()
+}
 
 // LoadBare reads a version for somebody who reads all its files: the snapshot has no
 // statistics, and cannot be changed.

@@ -108,7 +108,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 			return nil, err
 		}
 	}
-	place, temporary, err := b.checkpoint()
+	place, temporary, err := b.place(resolved)
 	if err != nil {
 		return nil, err
 	}

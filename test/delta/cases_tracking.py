@@ -19,6 +19,11 @@ def insert(t, values, name="src"):
     sql(t, f"insert into T values {values}", name)
 
 
+def put(t, label, v):
+    """Keeps an error; Delta names a log by the path of its table there."""
+    t.put(label, json.loads(re.sub(r"_schema_log_[A-Za-z0-9_-]*_src", "_schema_log_<table>", json.dumps(v))))
+
+
 def stream(t, label, name="src", ck="ck", at="ck/log", start=None, to=None, **o):
     """Runs the stream to its end or its error; keeps the error, and the rows that were written so far."""
     if at:
@@ -36,7 +41,7 @@ def stream(t, label, name="src", ck="ck", at="ck/log", start=None, to=None, **o)
     q = holder.get("q")
     if keep["parameters"] and "message" in keep["parameters"]:
         keep["parameters"] = None      # of STREAM_FAILED: prose and ids
-    t.put(label, keep)
+    put(t, label, keep)
     if os.path.isdir(os.path.join(out, "_delta_log")):
         df = t.spark.read.format("delta").load(out)
         t.put(label + ".offsets", {k: [json.loads(x) for x in v[2:]] for k, v in sorted(t.text_files(ck).items()) if k.startswith("offsets/")})
@@ -147,6 +152,14 @@ def case_types_without(t):
     stream(t, "meets it", at=None, to="wide"); stream(t, "again", at=None, to="wide")
 
 
+def case_partitions(t):
+    """A partitioned table."""
+    t.spark.sql(f"create table delta.`{t.path('part')}` (id long, s string, x int) using delta partitioned by (s) tblproperties (" + ", ".join(f"'{k}'='{v}'" for k, v in MAPPED.items()) + ")")
+    insert(t, "(1, 'a', 1)", "part"); stream(t, "first", "part"); logs(t, "log of first")
+    sql(t, "alter table T rename column s to r", "part"); insert(t, "(2, 'b', 2)", "part")
+    stream(t, "meets it", "part"); stream(t, "with", "part", allowSourceColumnRename="always"); logs(t, "log")
+
+
 def case_properties(t):
     """Properties, comments and constraints that change."""
     table(t, **MAPPED); insert(t, "(1, 'a', 1)"); stream(t, "first")
@@ -162,7 +175,10 @@ def case_places(t):
     os.makedirs(t.path("ck4", "log")); stream(t, "no conf", ck="ck4", at="ck4/log")
     table(t, name="other", **MAPPED); insert(t, "(1, 'a', 1)", "other"); stream(t, "another table", "other", "ck4", "ck4/log")
     df = lambda: t.spark.readStream.format("delta").option("schemaTrackingLocation", t.path("ck5", "log")).load(t.path("src"))
-    t.put("two sources", t.error(lambda: t.wait(df().union(df()).writeStream.format("delta").option("checkpointLocation", t.path("ck5")).trigger(availableNow=True).start(t.path("out5")))))
+    put(t, "two sources", t.error(lambda: t.wait(df().union(df()).writeStream.format("delta").option("checkpointLocation", t.path("ck5")).trigger(availableNow=True).start(t.path("out5")))))
+    two = t.spark.readStream.format("delta").option("schemaTrackingLocation", t.path("ck8", "log"))
+    t.put("two sources apart", t.error(lambda: t.wait(two.option("streamingSourceTrackingId", "a").load(t.path("src")).union(two.option("streamingSourceTrackingId", "b").load(t.path("src"))).writeStream.format("delta").option("checkpointLocation", t.path("ck8")).trigger(availableNow=True).start(t.path("out8")))))
+    t.put("logs of two", sorted(re.sub("[0-9a-f]{8}-[0-9a-f-]{27}", "<id>", p) for p in t.tree("ck8", "log")))
     t.put("batch", t.error(lambda: t.spark.read.format("delta").option("schemaTrackingLocation", t.path("ck6", "log")).load(t.path("src")).collect()))
     table(t, name="unmapped"); insert(t, "(1, 'a', 1)", "unmapped"); stream(t, "unmapped", "unmapped", "ck7", "ck7/log"); logs(t, "log of unmapped", "ck7/log")
     sql(t, "alter table T set tblproperties ('delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')", "unmapped"); insert(t, "(2, 'b', 2)", "unmapped")

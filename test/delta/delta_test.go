@@ -38,7 +38,7 @@ func TestProgramsTraceAsOnSpark(t *testing.T) {
 		Env:  []string{"PYSPARK_PYTHON=" + python, "PYTHONDONTWRITEBYTECODE=1"},
 	})
 	ran := 0
-	for _, cases := range []string{"api", "dml", "features", "sink", "source", "sql", "table", "upsert"} {
+	for _, cases := range []string{"api", "dml", "features", "sink", "source", "sql", "table", "tracking", "upsert"} {
 		cmd := exec.CommandContext(t.Context(), python, "../kafka/harness.py", "--cases", "cases_"+cases+".py",
 			"--check", "expected", "--remote", server.Remote())
 		cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")

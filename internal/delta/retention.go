@@ -1,12 +1,10 @@
-package connector
+package delta
 
 import (
 	"math"
 	"time"
 
 	"github.com/zeebo/xxh3"
-
-	"github.com/weir-dev/weir/internal/delta"
 )
 
 const (
@@ -19,24 +17,23 @@ const (
 	keptUsed = 0.5
 )
 
-// deltaRetention follows which unread files a table has given up since: VACUUM may take
+// Retention follows which unread files a table has given up since: VACUUM may take
 // them when the time of the table is over. Commits that are as old as the log is kept
 // may go as well.
-type deltaRetention struct {
+type Retention struct {
 	files, log time.Duration    // how long the table keeps both
 	unread     map[uint64]int64 // hashes of paths, with the version that added them
-	beginning  time.Time        // when the first file of the beginning was given up
 }
 
-// keeps hears of the table's properties.
-func (r *deltaRetention) keeps(m *delta.Metadata) { r.files, r.log = m.Kept() }
+// Keeps hears of the table's properties.
+func (r *Retention) Keeps(m *Metadata) { r.files, r.log = m.Kept() }
 
-// note takes a commit in; added is what it adds, gone hears of the version whose file
+// Note takes a commit in; added is what it adds, gone hears of the version whose file
 // it gives up, -1 for a file that was there before all commits that are unread.
-func (r *deltaRetention) note(version int64, changes *delta.Changes, gone func(version int64)) []uint64 {
+func (r *Retention) Note(version int64, changes *Changes, gone func(version int64)) []uint64 {
 	var added []uint64
 	if changes.Metadata != nil {
-		r.keeps(changes.Metadata)
+		r.Keeps(changes.Metadata)
 	}
 	for _, path := range changes.Gone {
 		hash := xxh3.HashString(path)
@@ -58,12 +55,22 @@ func (r *deltaRetention) note(version int64, changes *delta.Changes, gone func(v
 	return added
 }
 
-// read forgets files.
-func (r *deltaRetention) read(files []uint64) {
+// Read forgets files.
+func (r *Retention) Read(files []uint64) {
 	for _, hash := range files {
 		delete(r.unread, hash)
 	}
 }
+
+// Anew is for a reader that begins somewhere else.
+func (r *Retention) Anew() { r.unread = map[uint64]int64{} }
+
+// FileLeft and CommitLeft are in how many seconds a file that was given up at some time, or
+// a commit that is of it, may go; NaN while there is plenty of time, or no such time.
+func (r *Retention) FileLeft(from, now time.Time) float64 { return left(from, r.files, now) }
+
+// CommitLeft is FileLeft of commits.
+func (r *Retention) CommitLeft(from, now time.Time) float64 { return left(from, r.log, now) }
 
 // left is in how many seconds what began at some time is no longer kept; NaN while there
 // is plenty of time, or nothing began.
@@ -73,12 +80,4 @@ func left(from time.Time, kept time.Duration, now time.Time) float64 {
 		return math.NaN()
 	}
 	return max(0, (kept - used).Seconds())
-}
-
-// sooner is the lesser of two numbers of which either may be unknown.
-func sooner(a, b float64) float64 {
-	if math.IsNaN(a) || b < a {
-		return b
-	}
-	return a
 }
