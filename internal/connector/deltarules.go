@@ -102,7 +102,8 @@ func tableRowsOf(env *Env, data plan.Type, fit *delta.Fit, m *delta.Metadata, nu
 			texts[1] = append(texts[1], c.Generated)
 		case c.Default != "":
 			r.defaults.at = append(r.defaults.at, i)
-			texts[0] = append(texts[0], c.Default)
+			// As Spark a default is cast to its column. It may end in a comment.
+			texts[0] = append(texts[0], "CAST("+c.Default+"\n AS "+f.Type.Unbounded().SQL()+")")
 		}
 	}
 	for _, c := range m.Constraints(fit.Schema) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/sql"
@@ -137,15 +138,27 @@ var ofTheMoment = []string{
 	"current_timezone", "current_user", "localtimestamp", "now", "session_user", "user",
 }
 
-// beyond reports whether a constant is out of the range of an integer type.
-func beyond(e plan.Expr, t plan.Type) bool {
-	l, ok := e.(*plan.Literal)
-	if !ok {
+// holdsDefault reports whether a column can hold the value of a DEFAULT. As in Spark a
+// constant of another type is tried: 1.5 for an INT, a text for a DATE.
+func (sc *scope) holdsDefault(text string, e plan.Expr, t plan.Type) bool {
+	l, constant := e.(*plan.Literal)
+	switch {
+	case e.Type().EqualIgnoringNull(t) || constant && l.Value == nil:
+		return true
+	case !constant:
+		return storable(e.Type(), t)
+	}
+	switch t.Kind {
+	case plan.KindBoolean, plan.KindArray, plan.KindMap, plan.KindStruct:
 		return false
 	}
-	n, ok := l.Value.(int64)
-	bits := map[plan.Kind]int{plan.KindByte: 8, plan.KindShort: 16, plan.KindInt: 32}[t.Kind]
-	return ok && bits > 0 && n>>(bits-1) != 0 && n>>(bits-1) != -1
+	cast := "TRY_CAST(" + text + "\n AS " + t.SQL() + ")" // the text may end in a comment
+	tried, err := sc.compute([]string{cast}, plan.Struct(), sc.files.Now())
+	if err != nil {
+		return false
+	}
+	values, err := tried.Eval(&chunk.Chunk{Rows: 1})
+	return err == nil && !values[0].IsNull(0)
 }
 
 // checkDefault checks DEFAULT: an expression without columns that the column can hold.
@@ -169,7 +182,7 @@ func (sc *scope) checkDefault(f plan.Field, statement string) error {
 		return refuse("NOT_CONSTANT", "is no constant")
 	case err != nil:
 		return err
-	case !storable(exprs[0].Type(), f.Type.Unbounded()) || beyond(exprs[0], f.Type):
+	case !sc.holdsDefault(text, exprs[0], f.Type.Unbounded()):
 		return refuse("DATA_TYPE", "is "+exprs[0].Type().SQL(), "expectedType", `"`+f.Type.SQL()+`"`,
 			"actualType", `"`+exprs[0].Type().SQL()+`"`)
 	}

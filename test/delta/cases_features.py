@@ -192,3 +192,18 @@ def case_feed(t):
         if e["raised"]:
             t.put(key, e)
     t.spark.sql("drop table dtf_feed")
+
+
+def case_default_casts(t):
+    """Values of DEFAULT that are of another type than their column."""
+    s = t.spark.sql
+    T = f"delta.`{t.path('t')}`"
+    t.put("create", t.error(lambda: s(f"create table {T} (id int, d double default 1.5, b bigint default 7, f float default 2, de decimal(8,3) default 1.5, s string default 5, t smallint default 3, da date default '2024-01-02', ts timestamp default '2024-01-02 03:04:05') using delta tblproperties ('delta.feature.allowColumnDefaults' = 'supported')")))
+    s(f"insert into {T} (id) values (1)")
+    t.put("rows", t.rows(t.spark.table(T)))
+    for n, (col, val) in enumerate([("int", "'x'"), ("int", "1.5"), ("tinyint", "1000"), ("boolean", "1"), ("date", "5"), ("double", "'1.5'"), ("int", "3000000000"), ("decimal(3,2)", "100"), ("string", "1.5"), ("boolean", "'true'"), ("array<int>", "1"), ("timestamp", "date'2024-01-01'")]):
+        P = f"delta.`{t.path('x%d' % n)}`"
+        e = t.put(f"{col} {val}", t.error(lambda: s(f"create table {P} (id int, c {col} default {val}) using delta tblproperties ('delta.feature.allowColumnDefaults' = 'supported')")))
+        if e["raised"] is None:
+            s(f"insert into {P} (id) values (1)")
+            t.put(f"{col} {val} row", t.rows(t.spark.table(P)))

@@ -2,6 +2,7 @@
 //
 //	cases_*.py    programs: streams into tables, streams from tables, statements that change tables and others,
 //	              calls of the DeltaTable of delta-spark (cases_api.py)
+//	readers.py    writes a table of every feature and has other engines read each version; run by hand
 //	expected/     what Apache Spark 4.2.0 with Delta 4.4.0 did; no Delta is made for
 //	              Spark 4.3 yet
 //	passing.txt   the programs that trace as recorded

@@ -1,0 +1,220 @@
+"""Tables of weir, with every feature that weir writes, read at every version by other engines.
+
+    python readers.py write sc://HOST:PORT DIR            makes the tables, and rows.json as weir reads them
+    python readers.py spark DIR JARS                      Spark 4.2.0 with Delta Lake 4.4.0, a JVM session; JARS is a folder with
+                                                          io.delta:delta-spark_4.2_2.13:4.4.0 and what it needs
+    python readers.py duckdb DIR EXTENSION                DuckDB and the path of its delta extension
+    python readers.py deltalake DIR                       delta-rs
+
+The last three compare and say what differs. Not part of the tests, because Spark with Delta's jars is a download of 900 MB; run it when
+something of what is written to a log or to files changes. A reader that says that it lacks a feature counts as such, not as a difference.
+
+Of 192 versions of 21 tables Spark reads all the same, DuckDB 1.5.5 188 (the others are clones), deltalake 1.6.6 126, and none differs.
+"""
+import datetime, decimal, glob, json, math, os, sys
+
+REFUSALS = ("not supported", "unsupported", "Unsupported", "NotImplemented", "not implemented", "requires a reader", "reader features", "readerFeatures", "Not Implemented", "TypeWidening", "typeWidening", "must be supported")
+
+
+def plain(v):
+    """A value in a form that readers agree on."""
+    if isinstance(v, bool) or v is None:
+        return v
+    if isinstance(v, float):
+        return "nan" if math.isnan(v) else repr(v)
+    if isinstance(v, decimal.Decimal):
+        return str(v)
+    if isinstance(v, datetime.datetime):
+        if v.tzinfo:
+            v = v.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+        return v.isoformat(" ", "microseconds")
+    if isinstance(v, (bytes, bytearray)):
+        return bytes(v).hex()
+    if hasattr(v, "asDict"):
+        v = v.asDict()
+    if v == {}:
+        return []                       # Arrow has empty maps so
+    if isinstance(v, dict):
+        return {str(k): plain(x) for k, x in sorted(v.items(), key=lambda e: str(e[0]))}
+    if isinstance(v, (list, tuple)):
+        if v and all(isinstance(e, tuple) and len(e) == 2 for e in v):      # a map of Arrow
+            return plain(dict(v))
+        return [plain(x) for x in v]
+    return v if isinstance(v, int) else str(v)
+
+
+def settled(columns, rows):
+    return [list(columns), sorted(([plain(c) for c in r] for r in rows), key=lambda r: json.dumps(r, sort_keys=True))]
+
+
+# ---- the tables -------------------------------------------------------------------------------------------------------
+def tables(spark, root):
+    """Each table is made by statements and frames, a version each; {} stands for the table."""
+    sql = lambda name, *texts: [spark.sql(t.replace("{}", f"delta.`{root}/{name}`")) for t in texts]
+    props = lambda **p: "tblproperties (" + ", ".join(f"'{k}' = '{v}'" for k, v in p.items()) + ")"
+    changes = ("delete from {} where id = 2", "update {} set k = concat(k, '!') where id >= 4",
+               "merge into {} t using (select id, k from values (1, 'one'), (77, 'new') s(id, k)) s on t.id = s.id when matched then update set k = s.k when not matched then insert (id, k) values (s.id, s.k)")
+
+    def life(name, columns="id int, k string", by="", more=(), **p):
+        sql(name, f"create table {{}} ({columns}) using delta {by} " + (props(**p) if p else ""))
+        for n in range(3):
+            sql(name, f"insert into {{}} (id, k) values ({3 * n}, 'a{n}'), ({3 * n + 1}, null), ({3 * n + 2}, '')")
+        sql(name, *changes, *more)
+
+    life("plain", more=("optimize {}", "optimize {} zorder by (id)", "restore table {} to version as of 3", "insert into {} values (100, 'x')", "truncate table {}", "insert into {} values (101, 'y')"))
+    life("partitions", "id int, k string, p string generated always as (case when id % 3 = 0 then null else concat('p ', id % 3) end), d date generated always as (date_add(date'2024-02-28', id))", "partitioned by (p, d)",
+         more=("delete from {} where p = 'p 1'", "optimize {}", "optimize {} where d > '2024-03-01'"))
+    life("vectors", more=("delete from {} where id > 6",), **{"delta.enableDeletionVectors": "true"})
+    life("mapped", more=("alter table {} rename column k to `k 2`", "insert into {} values (50, 'renamed')", "alter table {} add columns (n struct<a: int, b: string>)", "insert into {} values (51, 'x', named_struct('a', 1, 'b', 'y'))",
+                         "alter table {} rename column n.a to c", "alter table {} drop column `k 2`", "insert into {} values (52, named_struct('c', 2, 'b', 'z'))", "update {} set n.b = 'w' where id = 51", "optimize {}"), **{"delta.columnMapping.mode": "name"})
+    life("mapped_by_id", more=("alter table {} rename column k to q", "insert into {} values (50, 'renamed')"), **{"delta.columnMapping.mode": "id"})
+    life("identity", "n bigint generated always as identity (start with 10 increment by 5), m bigint generated by default as identity, id int, k string")
+    life("defaults", "id int, k string default 'none', v double default 1.5d", more=("insert into {} (id) values (60)", "alter table {} alter column v set default 2.5d", "insert into {} (id, k) values (61, default)"), **{"delta.feature.allowColumnDefaults": "supported"})
+    life("constraints", "id int not null, k string", more=("alter table {} add constraint low check (id < 1000)", "insert into {} values (62, 'in')"))
+    life("widened", "id smallint, k string, v float, d decimal(6, 2)", more=("alter table {} alter column id type int", "insert into {} values (100000, 'w', 1.25, 12.34)", "alter table {} alter column v type double", "alter table {} alter column d type decimal(12, 4)",
+                                                                 "insert into {} values (3000000, 'x', 1e300, 12345678.1234)", "delete from {} where id = 0", "optimize {}"), **{"delta.enableTypeWidening": "true"})
+    life("feed", **{"delta.enableChangeDataFeed": "true"})
+    life("row_tracking", **{"delta.enableRowTracking": "true"})
+    life("commit_times", **{"delta.enableInCommitTimestamps": "true"})
+    life("v2_checkpoints", more=tuple(f"insert into {{}} values ({200 + n}, 'v2')" for n in range(8)), **{"delta.checkpointPolicy": "v2"})
+    life("clustered", by="cluster by (id)")
+    life("checkpoints", more=tuple(f"insert into {{}} values ({200 + n}, 'c')" for n in range(20)) + ("delete from {} where id > 210", "optimize {}"))
+    sql("types", "create table {} (id int, b boolean, y tinyint, s smallint, l bigint, f float, d double, de decimal(30, 10), st string, bi binary, da date, ts timestamp, nt timestamp_ntz, a array<int>, m map<string, int>, r struct<x: int, y: struct<z: string>>, c char(4), vc varchar(5)) using delta",
+        "insert into {} values (1, true, -128, -32768, -9223372036854775808, 1.5, 2.5e300, 12345678901234567890.0123456789, 'é', X'00ff', date'0001-01-01', timestamp'1970-01-01 00:00:00.000001', timestamp_ntz'2024-02-29 23:59:59.999999', array(1, null), map('k', 1, 'n', null), named_struct('x', 1, 'y', named_struct('z', 'z')), 'ab', 'abc')",
+        "insert into {} (id) values (2)", "insert into {} (id, f, d) values (3, float('nan'), double('inf'))", "update {} set a = array(), m = map() where id = 2", "delete from {} where id = 3")
+    df = spark.createDataFrame([(1, "a"), (2, "b")], "id int, k string").coalesce(1)
+    path = root + "/frames"
+    df.write.format("delta").save(path)
+    df.withColumn("z", df.id * 2).write.format("delta").option("mergeSchema", "true").mode("append").save(path)
+    df.write.format("delta").mode("overwrite").option("replaceWhere", "id < 3").save(path)
+    df.withColumnRenamed("k", "other").write.format("delta").option("overwriteSchema", "true").mode("overwrite").partitionBy("other").save(path)
+    streams(spark, root)
+    spark.sql(f"create table delta.`{root}/clone` shallow clone delta.`{root}/plain` version as of 6")
+    sql("clone", "insert into {} values (300, 'in the clone')", "delete from {} where id = 300 or id = 6")
+
+
+def streams(spark, root):
+    folder = root + "-in"
+    os.makedirs(folder)
+    for n in range(4):
+        with open(f"{folder}/{n}.json", "w") as f:
+            f.writelines(json.dumps({"id": i, "k": f"f{n}"}) + "\n" for i in range(n, n + 4))
+        os.utime(f"{folder}/{n}.json", (1_700_000_000 + n,) * 2)
+    read = lambda: spark.readStream.schema("id int, k string").option("maxFilesPerTrigger", 1).json(folder)
+    start = lambda w, name: w.format("delta").option("checkpointLocation", f"{root}-ck/{name}").trigger(availableNow=True).start(f"{root}/{name}").awaitTermination()
+    start(read().writeStream, "streamed")
+    counts = read().groupBy("id").count()
+    start(counts.writeStream.outputMode("complete"), "complete")
+    start(counts.writeStream.outputMode("update").option("weir.delta.upsert", "true"), "upserted")
+
+
+def versions(root, name):
+    return sorted(int(os.path.basename(f)[:20]) for f in glob.glob(f"{root}/{name}/_delta_log/*.json") if os.path.basename(f)[:20].isdigit() and len(os.path.basename(f)) == 25)
+
+
+def write(remote, root):
+    from pyspark.sql import SparkSession
+    spark = SparkSession.builder.remote(remote).getOrCreate()
+    tables(spark, root)
+    found = {}
+    for name in sorted(os.listdir(root)):
+        for v in versions(root, name):
+            df = spark.read.format("delta").option("versionAsOf", v).load(f"{root}/{name}")
+            found[f"{name}@{v}"] = settled(df.columns, df.collect())
+    df = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(f"{root}/feed").drop("_commit_timestamp")
+    found["feed@changes"] = settled(df.columns, df.collect())
+    with open(root + "/rows.json", "w") as f:
+        json.dump(found, f, indent=1, sort_keys=True)
+    print(f"{len(os.listdir(root)) - 1} tables, {len(found)} versions")
+
+
+# What a reader gets wrong by itself, as with the same tables of Spark: it counts as a feature that it lacks.
+KNOWN = {
+    "deltalake": {"mapped": "gives NULL for every column under column mapping", "mapped_by_id": "gives NULL for every column under column mapping",
+                  "clone": "takes the absolute paths of a clone for relative ones"},
+    "duckdb": {"clone": "takes the absolute paths of a clone for relative ones"},
+}
+
+
+# ---- the readers ------------------------------------------------------------------------------------------------------
+def compare(root, read, known):
+    want = json.load(open(root + "/rows.json"))
+    same, lacking, bad = 0, {}, []
+    for key, rows in want.items():
+        rows = json.loads(json.dumps(settled(*rows)))
+        name, version = key.rsplit("@", 1)
+        if name in known:
+            lacking.setdefault(name, []).append(known[name])
+            continue
+        try:
+            got = read(root, name, version)
+        except Exception as e:
+            text = str(e).strip().split("\n")[0]
+            if any(r in str(e) for r in REFUSALS):
+                lacking.setdefault(name, []).append(text[:160])
+            else:
+                bad.append((key, text[:300]))
+            continue
+        if got is None:
+            continue
+        got = json.loads(json.dumps(got))
+        if got == rows:
+            same += 1
+        else:
+            bad.append((key, f"want {json.dumps(rows)[:400]}\n      got  {json.dumps(got)[:400]}"))
+    print(f"{same} versions are the same, {sum(map(len, lacking.values()))} are of features that the reader lacks, {len(bad)} differ")
+    for name, texts in sorted(lacking.items()):
+        print(f"lacks {name} ({len(texts)} versions): {texts[0]}")
+    for key, text in bad:
+        print(f"differs {key}: {text}")
+    os._exit(1 if bad else 0)
+
+
+def by_spark(jars):
+    from pyspark.sql import SparkSession
+    spark = (SparkSession.builder.master("local[2]").config("spark.jars", ",".join(sorted(glob.glob(jars + "/*.jar")))).config("spark.ui.enabled", "false").config("spark.sql.session.timeZone", "UTC")
+             .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension").config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+             .config("spark.sql.shuffle.partitions", "1").config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN").config("spark.databricks.delta.snapshotPartitions", "1").getOrCreate())
+    spark.sparkContext.setLogLevel("ERROR")
+
+    def read(root, name, version):
+        r = spark.read.format("delta")
+        if version == "changes":
+            df = r.option("readChangeFeed", "true").option("startingVersion", 0).load(f"{root}/{name}").drop("_commit_timestamp")
+        else:
+            df = r.option("versionAsOf", version).load(f"{root}/{name}")
+        return settled(df.columns, df.collect())
+    return read
+
+
+def by_duckdb(extension):
+    import duckdb
+    c = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+    c.load_extension(extension)
+    c.execute("set timezone = 'UTC'")
+
+    def read(root, name, version):
+        if version == "changes":
+            return None
+        q = c.execute(f"select * from delta_scan('{root}/{name}', version => {version})")
+        return settled([d[0] for d in q.description], q.fetchall())
+    return read
+
+
+def by_deltalake():
+    from deltalake import DeltaTable
+
+    def read(root, name, version):
+        if version == "changes":
+            return None
+        t = DeltaTable(f"{root}/{name}", version=int(version)).to_pyarrow_table()
+        return settled(t.column_names, [list(r.values()) for r in t.to_pylist()])
+    return read
+
+
+if __name__ == "__main__":
+    what, where = sys.argv[1:3]
+    if what == "write":
+        write(where, sys.argv[3])
+    else:
+        compare(where, {"spark": by_spark, "duckdb": by_duckdb, "deltalake": by_deltalake}[what](*sys.argv[3:]), KNOWN.get(what, {}))
