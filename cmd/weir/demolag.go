@@ -66,7 +66,8 @@ func (d *lagDemo) parts() []part {
 	return []part{
 		{"orders", rate("50"), "", "noop", "append", is(health.Healthy, "")},
 		{"clicks_capped", d.arrivals("clicks", "1"), "", "noop", "append", is(health.Behind, "cap is the limit")},
-		{"payments_burst", d.arrivals("payments", "4"), "", "noop", "append", is(health.CatchingUp, "")},
+		{"payments_burst", d.arrivals("payments", "4"), "", "noop", "append",
+			is(health.CatchingUp, "cap is the limit")},
 		{"audit_stalled_sink", rate("10"), "", "console", "append", is(health.Stalled, "does not move")},
 		{"sessions_stuck_watermark", plan.NewWatermark(d.arrivals("sessions", "100"), column("ts"), "10 seconds"),
 			"SELECT window(ts, '10 seconds') AS w, count(*) AS n FROM arrivals GROUP BY window(ts, '10 seconds')",
@@ -184,7 +185,8 @@ func (d *lagDemo) look(parts []part, now time.Time) bool {
 		if before := d.said[name]; before != a.State {
 			d.said[name] = a.State
 			if before != "" || a.State != health.Healthy {
-				fmt.Fprintf(d.out, "%s  %s is %s: %s %s\n", d.clock(now), name, a.State, a.Sentence, a.Reason)
+				fmt.Fprintf(d.out, "%s  %s is %s: %s\n", d.clock(now), name, strings.ToLower(a.State.Word()),
+					health.Plain(health.Say(a.Sentence, a.Reason)))
 			}
 		}
 		all = all && parts[i].named(&a)

@@ -33,6 +33,15 @@ func TestTheFleetPageNamesEveryQueryOfTheDemonstration(t *testing.T) {
 		if err != nil || took == 0 || took > lagNamedWithin {
 			t.Errorf("%v, named after %s of trouble:\n%s", err, took, out.String())
 		}
+		for _, said := range []string{
+			"clicks_capped is behind: Falling behind by ", "payments_burst is catching up: Catching up, ",
+		} {
+			_, text, ok := strings.Cut(out.String(), said)
+			line, _, _ := strings.Cut(text, "\n")
+			if !ok || !strings.HasSuffix(line, ". Read cap is the limit, not the engine.") {
+				t.Errorf("%s%s", said, line)
+			}
+		}
 		pages := ui.New(e.Monitor(), ui.Options{Now: time.Now})
 		w := httptest.NewRecorder()
 		pages.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))

@@ -310,6 +310,7 @@ func (f *fileSource) listed() ([]dataFile, error) {
 // unless little is left or the newest must come first. Pinned files have no
 // younger ones to make way for.
 func (f *fileSource) admit(files []dataFile, limit Limit) []dataFile {
+	stale := f.unread != nil && !f.isPinned && !limit.All
 	f.unread = nil
 	take, left, most := len(files), int64(0), int64(0)
 	switch {
@@ -322,7 +323,9 @@ func (f *fileSource) admit(files []dataFile, limit Limit) []dataFile {
 		take, left = f.withinBytes(files)
 	}
 	rest := files[take:]
-	f.limited = len(rest) > 0
+	// What is left of an earlier listing is not all there is: whether more has come since,
+	// nobody has looked.
+	f.limited = len(rest) > 0 || stale
 	switch {
 	case len(rest) == 0:
 	case f.isPinned:

@@ -607,3 +607,29 @@ func TestAViewReadsTheSameFilesForAnotherScan(t *testing.T) {
 		t.Errorf("the source has %v", got)
 	}
 }
+
+// A batch that takes the last file of an earlier listing does not know that more have come
+// since: as long as files come faster than they are taken, the limit is what limits.
+func TestALimitLimitsWhileFilesComeFasterThanTheyAreTaken(t *testing.T) {
+	fsys := vfs.NewMemory()
+	d := &shelfDir{t: t, fsys: fsys}
+	env := newEnv(t, fsys)
+	for _, most := range []plan.Options{{"maxFilesPerTrigger": "1"}, {"maxBytesPerTrigger": "10"}} {
+		dir := "/in" + most["maxFilesPerTrigger"]
+		put := func(n int) { d.put(fmt.Sprintf("%s/%03d.json", dir, n), `{"id": 1}`, 0) }
+		put(0)
+		put(1)
+		s := jsonSource(t, env, dir, most, Place{fsys, "/log" + dir})
+		at := Offset("")
+		for i := range 12 {
+			put(2 * (i + 1))
+			put(2*(i+1) + 1)
+			next := latest(t, s, at, Limit{})
+			if next == at || !s.(Limited).Limited() {
+				t.Fatalf("%v, batch %d: from %s to %s, and no limit keeps files back", most, i, at, next)
+			}
+			at = next
+		}
+		must(t, s.Close())
+	}
+}

@@ -135,7 +135,7 @@ func TestWhichQueriesOfEarlierServersAreTold(t *testing.T) {
 			continue
 		}
 		a := q.Health()
-		if a.Sentence != "Failed between batches, after batch\u00a07." || a.Reason != "boom" || len(a.Why) == 0 {
+		if a.Sentence != "Failed between batches, after batch 7." || a.Reason != "boom" || len(a.Why) == 0 {
 			t.Errorf("%q: %q, %q", a.Sentence, a.Reason, a.Why)
 		}
 	}

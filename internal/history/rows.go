@@ -229,12 +229,12 @@ func (m *made) addChange(c *change) {
 	if err != nil {
 		panic(err) // texts
 	}
-	m[healthTable].of(&c.ident, c.at).text(string(c.from)).text(string(c.to)).text(c.cause.Sentence).
-		text(string(evidence))
+	m[healthTable].of(&c.ident, c.at).text(string(c.from)).text(string(c.to)).
+		text(health.Plain(c.cause.Sentence)).text(string(evidence))
 }
 
 func (m *made) addAlert(v *alert.View, at time.Time) {
 	m[alertsTable].when(at).text(v.ID).text(v.State).text(string(v.Severity)).text(v.Rule).text(v.QueryID).
-		text(v.QueryName).text(v.Application).text(v.Text).instant(v.HeldAt).instant(v.FiredAt).
+		text(v.QueryName).text(v.Application).text(health.Plain(v.Text)).instant(v.HeldAt).instant(v.FiredAt).
 		instant(v.Ended)
 }

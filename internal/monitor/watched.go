@@ -177,6 +177,14 @@ func (q *Query) Committed(b health.Batch) {
 	}
 }
 
+// Resumes says which batch earlier runs committed last, below 0 for none.
+func (q *Query) Resumes(batchID int64) {
+	w := &q.watched
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watch.Resume(batchID)
+}
+
 // Quiet says that a trigger found nothing to do.
 func (q *Query) Quiet(at time.Time) {
 	w := &q.watched

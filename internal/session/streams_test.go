@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-dev/weir/internal/monitor/health"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/stream"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -308,6 +309,34 @@ func TestTemporaryCheckpointsGoWithTheQuery(t *testing.T) {
 		}
 		if infos, err := fsys.List("/data/tmp"); err != nil || len(infos) != 0 {
 			t.Errorf("got %v, %v", infos, err)
+		}
+	})
+}
+
+// What a sink refuses failed in writing to it, what the rows run into in computing them.
+func TestAFailureIsSaidOfWhatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := openEngine(t, vfs.NewMemory()).NewSession("u", "s")
+		must(t, s, "CREATE TABLE main.default.other (a ARRAY<INT>) USING delta")
+		divide, err := s.SQL(t.Context(), "SELECT 1 / (value - value) AS a FROM input", nil, nil,
+			map[string]plan.Node{"input": rate()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			start plan.StartStream
+			want  string
+		}{
+			{plan.StartStream{Input: rate(), Table: []string{"main", "default", "other"},
+				Options: plan.Options{"checkpointLocation": "/c"}}, "writing to the sink."},
+			{plan.StartStream{Input: divide, Format: "noop"}, "computing."},
+		} {
+			q := start(t, s, &c.start)
+			time.Sleep(3500 * time.Millisecond)
+			a := q.Record().Health()
+			if a.State != health.Failed || !strings.HasSuffix(a.Sentence, c.want) {
+				t.Errorf("%s: %s %s, want %q", c.start.Format, a.State, a.Sentence, c.want)
+			}
 		}
 	})
 }

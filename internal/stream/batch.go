@@ -67,6 +67,7 @@ type run struct {
 	pinned    bool              // AvailableNow with every source able to pin
 	ends      []connector.Offset
 	held      bool         // the sink may hold batches from an earlier run
+	spoilt    bool         // the rows of the batch ended in an error of their own
 	purging   <-chan error // of the purge that runs, nil for none
 	committal *logEntry    // of the batch at hand, nil when it cannot be known before the end
 
@@ -451,6 +452,7 @@ func (r *run) addBatch(ctx context.Context, at *fixed) (int64, error) {
 		}
 	}
 	r.held = false // from here on the sink holds what this run wrote
+	r.spoilt = false
 	parts := 0
 	wrote, err := r.sink.Write(ctx, connector.Batch{
 		ID: r.batch, Rows: r.watched(r.rows(ctx, at, func(n int) { parts = n })),
@@ -458,6 +460,9 @@ func (r *run) addBatch(ctx context.Context, at *fixed) (int64, error) {
 	})
 	if err == nil && !r.memory.committed(r.batch) {
 		err = fmt.Errorf("%s did not read batch %d to its end", r.sink.Describe(), r.batch)
+	}
+	if err != nil && !r.spoilt { // the rows were well: it is the sink that refused them
+		r.record.Flight().Enter(health.SinkWrite)
 	}
 	return wrote, err
 }
@@ -495,6 +500,8 @@ func (r *run) watched(rows chunk.Rows) chunk.Rows {
 		for c, err := range rows {
 			if err == nil {
 				r.manager.crash(StepOperatorDone)
+			} else {
+				r.spoilt = true
 			}
 			if !yield(c, err) {
 				return

@@ -46,6 +46,7 @@ func (r *run) open(ctx context.Context) error {
 	for _, f := range r.inputs.feeds {
 		f.flight = r.record.Flight()
 	}
+	r.record.Resumes(facts.commits)
 	from, refused := resume(facts, r.inputs.names())
 	if refused != nil {
 		return explained(r.config.Checkpoint, refused)

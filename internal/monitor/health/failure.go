@@ -74,7 +74,13 @@ func Headline(failure string) string {
 
 // firstSentence is a text up to the full stop behind which another sentence begins.
 func firstSentence(text string) string {
-	text, _, _ = strings.Cut(text, ". ")
+	text, _, more := strings.Cut(text, ". ")
+	if more && strings.HasSuffix(text, "..") { // three of them are one mark
+		return text + "."
+	}
+	if strings.HasSuffix(text, "...") {
+		return text
+	}
 	return strings.TrimSuffix(text, ".")
 }
 
@@ -142,14 +148,13 @@ func (w *Watch) explainFailure(a *Assessment) {
 		a.Sentence = "Failed after b" + last[1:] + "."
 		a.Todo = append(a.Todo, "Mend what the error names and start the program again with the same checkpoint.")
 	case w.commitAt.IsZero():
-		a.Sentence = "Failed before its first batch."
+		a.Sentence = "Failed before the first batch of this run."
 		a.Todo = append(a.Todo, "Mend what the error names and start the program again.")
-		return
 	default:
 		a.Sentence = "Failed between batches, after b" + last[1:] + "."
 		a.Todo = append(a.Todo, "Mend what the error names and start the program again with the same checkpoint.")
 	}
-	if !w.commitAt.IsZero() {
+	if !w.commitAt.IsZero() || w.resumed {
 		a.Why = append(a.Why, last+" and those before it are committed: nothing of them is lost or done again.")
 	}
 }

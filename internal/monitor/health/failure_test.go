@@ -61,6 +61,18 @@ func failedQuery(c Config, in Phase, batches int, message string) Assessment {
 	return w.Assess(at(61))
 }
 
+// A run that fails before its first batch says what earlier runs have committed.
+func TestAFailureOfAResumedRunKnowsWhatIsCommitted(t *testing.T) {
+	w := New(Config{}, at(0))
+	w.Resume(41)
+	w.End(at(1), "boom")
+	a := w.Assess(at(2))
+	if a.Sentence != "Failed before the first batch of this run." || len(a.Why) != 1 ||
+		!strings.HasPrefix(a.Why[0], "Batch"+nbsp+"41 and those before it are committed") {
+		t.Errorf("%s %q", a.Sentence, a.Why)
+	}
+}
+
 func TestAFailureSaysWhichBatchFailedInWhatAndWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct {
 		got            Assessment
@@ -80,7 +92,7 @@ func TestAFailureSaysWhichBatchFailedInWhatAndWhatToDo(t *testing.T) {
 		"between batches": {failedQuery(Config{}, PhaseCount, 2, "boom"),
 			"Failed between batches, after batch 1.", "Batch 1 and those", "same checkpoint", "in part"},
 		"before the first": {failedQuery(Config{}, PhaseCount, 0, "boom"),
-			"Failed before its first batch.", "", "start the program again", "checkpoint"},
+			"Failed before the first batch of this run.", "", "start the program again", "checkpoint"},
 	} {
 		text := func(parts ...string) string {
 			return strings.ReplaceAll(strings.Join(parts, " "), nbsp, " ")
@@ -89,6 +101,31 @@ func TestAFailureSaysWhichBatchFailedInWhatAndWhatToDo(t *testing.T) {
 		if text(c.got.Sentence) != c.sentence || !strings.Contains(why, c.why) || !strings.Contains(todo, c.todo) ||
 			strings.Contains(why+todo, c.not) {
 			t.Errorf("%s: %s\nwhy %s\ntodo %s", name, text(c.got.Sentence), why, todo)
+		}
+	}
+}
+
+// Sentences that are put together end once, and say nothing twice.
+func TestSentencesEndOnce(t *testing.T) {
+	for _, c := range [][3]string{
+		{"Failed in batch 1.", "X: it broke", "Failed in batch 1. X: it broke."},
+		{"Failed.", "Cannot continue...", "Failed. Cannot continue..."},
+		{"Failed.", "names the column or the…", "Failed. names the column or the…"},
+		{"Failed.", "Why?", "Failed. Why?"},
+		{"Started 46 s ago: too early to judge.", "Too early to judge", "Started 46 s ago: too early to judge."},
+		{"Stopped.", "", "Stopped."},
+	} {
+		if got := Say(c[0], c[1]); got != c[2] {
+			t.Errorf("got %q, want %q", got, c[2])
+		}
+	}
+	for message, want := range map[string]string{
+		"[X] Cannot continue... SQLSTATE: 42000": "X: Cannot continue...",
+		"[X] Cannot continue... Really.":         "X: Cannot continue...",
+		"[X] It broke. Really.":                  "X: It broke",
+	} {
+		if got := Headline(message); got != want {
+			t.Errorf("the headline of %q is %q, want %q", message, got, want)
 		}
 	}
 }

@@ -175,7 +175,8 @@ type Watch struct {
 	meter     meter
 	batches   []Batch // the newest, oldest first, those without data left out
 	commitAt  time.Time
-	lastID    int64     // of the batch that was committed then
+	lastID    int64     // of the batch that was committed then, or by an earlier run
+	resumed   bool      // an earlier run committed lastID
 	failedIn  *InFlight // the batch that ran when the run failed
 	newest    time.Time
 	markLag   float64   // of the watermark behind the last batch, its delay taken off
@@ -414,6 +415,13 @@ func (w *Watch) deliver(b *Batch) {
 	}
 	w.delivery[0].Merge(b.Delivery)
 	b.Delivery = nil
+}
+
+// Resume says which batch earlier runs committed last, below 0 for none.
+func (w *Watch) Resume(id int64) {
+	if id >= 0 {
+		w.lastID, w.resumed = id, true
+	}
 }
 
 // Quiet says that a trigger found nothing to do.

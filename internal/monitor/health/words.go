@@ -54,7 +54,7 @@ func Span(seconds float64) string {
 		return "–"
 	}
 	switch {
-	case seconds < 1:
+	case math.Round(seconds*1000) < 1000:
 		return digits(math.Round(seconds*1000)) + nbsp + "ms"
 	case seconds < 10:
 		return digits(math.Round(seconds*10)/10) + nbsp + "s"
