@@ -168,8 +168,12 @@ func (one *fleet) start(f *fleetFlags) error {
 	if one.reporters, err = startReporters(one.queries, "weir-fleet", confs, one.log); err != nil {
 		return err
 	}
+	started := time.Now()
 	o := ui.Options{
 		Application: "weir-fleet", Alerts: one.alerts,
+		Own: func() []report.Own {
+			return ownMetrics(started, one.records.history, one.alerts, one.reporters)
+		},
 		Environment: func() []ui.Group { return one.environment(f, a) },
 		Push:        func(body []byte) (eventlog.Pushed, error) { return one.logs.Push(body, time.Now()) },
 	}

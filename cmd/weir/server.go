@@ -221,6 +221,7 @@ func (s *server) servePages(f *serverFlags, a *access) {
 		Remote: "sc://" + localhost(s.grpcAddress()), Application: s.engine.ApplicationID(),
 		Alerts: s.alerts, Environment: func() []ui.Group { return s.environment(f, a) }, Resources: s.resources,
 		Stop: s.stopQuery,
+		Own:  func() []report.Own { return ownMetrics(s.started, s.history, s.alerts, s.reporters) },
 	}
 	if s.history != nil {
 		o.Past = s.history

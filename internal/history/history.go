@@ -159,6 +159,7 @@ func (s *Store) Close() {
 func (s *Store) run(ctx context.Context) {
 	defer close(s.done)
 	s.open()
+	s.found()
 	s.recall()
 	close(s.ready)
 	tick := time.NewTicker(time.Second)
@@ -194,6 +195,25 @@ func (s *Store) open() {
 		if err := s.openTable(&s.tables[i]); err != nil {
 			s.failed(err)
 		}
+	}
+}
+
+// found notes what earlier servers have left.
+func (s *Store) found() {
+	newest := int64(0)
+	for i := range s.tables {
+		if snapshot := s.tables[i].snapshot; snapshot != nil {
+			for _, f := range snapshot.Files() {
+				newest = max(newest, f.ModificationTime)
+			}
+		}
+	}
+	bytes := s.bytes()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.use.Bytes = bytes
+	if newest > 0 {
+		s.use.CommittedAt = time.UnixMilli(newest)
 	}
 }
 

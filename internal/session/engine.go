@@ -243,7 +243,7 @@ func (e *Engine) baseConf() (*baseConf, error) {
 	base := &baseConf{
 		set: map[string]string{
 			"spark.app.id":      "weir-" + uuid.NewString(),
-			"spark.app.name":    "weir",
+			"spark.app.name":    stream.NoApplication,
 			"spark.master":      "local[" + strconv.Itoa(e.parallelism) + "]",
 			"spark.executor.id": "driver",
 			warehouseKey:        e.warehouse(),

@@ -83,7 +83,7 @@ func (q *Query) begin() {
 		ID: q.id, RunID: q.runID, Name: q.config.Name, SessionID: q.config.SessionID,
 		JobTags: q.config.JobTags, StartedAt: time.Now(), Hold: q.config.Hold,
 		IdleEvery: max(1, q.settings.idleEvery), Recent: q.settings.recent, Health: q.healthConfig(),
-		Application: q.config.Env.Conf("spark.app.name"), Metrics: q.settings.metrics,
+		Application: applicationOf(q.config.Env.Conf("spark.app.name")), Metrics: q.settings.metrics,
 		Output: q.config.Output, Displaced: q.displaced, Plan: q.planText(), Settings: q.config.Settings,
 	}, bus)
 	q.recorded.Store(true)

@@ -63,3 +63,15 @@ func optionsOf(prefix string, options plan.Options) []monitor.Setting {
 	slices.SortFunc(out, func(a, b monitor.Setting) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
+
+// NoApplication is the setting spark.app.name of a program that sets none: Spark itself
+// always has one.
+const NoApplication = "weir"
+
+// applicationOf is the program's name, "" when it has none.
+func applicationOf(name string) string {
+	if name == NoApplication {
+		return ""
+	}
+	return name
+}

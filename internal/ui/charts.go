@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"time"
+
 	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
@@ -82,12 +84,26 @@ func (s *seriesJSON) phaseLines() []line {
 	return out
 }
 
+// shortRun is for how long a query is that has ended too soon for charts.
+const shortRun = number(time.Hour / time.Millisecond)
+
+// youngRun is how old a query is of which nothing is drawn yet.
+const youngRun = number(20 * time.Second / time.Millisecond)
+
 // noRows says why there is no chart.
-func (q *detail) noRows() string {
-	if q.ended() {
-		return "The query has ended; a longer range may show its run."
+func (q *detail) noRows() (head, text string) {
+	age := q.StartedAtMs.since(q.NowAtMs)
+	switch {
+	case q.ended() && age < shortRun:
+		return "Nothing to draw", "The query ended before there was anything to draw."
+	case q.ended():
+		return "No rows in this range", "The query has ended; a longer range may show its run."
+	case age < youngRun || known(q.ProcessedRowsPerSecond) > 0 || known(q.ArrivalRowsPerSecond) > 0:
+		return "Nothing to draw yet", "Charts have a value for each ten seconds."
+	default:
+		return "No rows in this range",
+			"Nothing arrived, so there is nothing to draw. weir asks the source every second."
 	}
-	return "Nothing arrived, so there is nothing to draw. weir asks the source every second."
 }
 
 // minuteRow is a row of the table that stands for the charts without script.

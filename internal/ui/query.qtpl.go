@@ -614,7 +614,7 @@ func streamsourcesBox(qw422016 *qt422016.Writer, q *detail) {
 		qw422016.N().S(`<div class="source"><h3>`)
 		qw422016.E().S(s.Description)
 		qw422016.N().S(`</h3><p>`)
-		qw422016.E().S(s.waiting(q.NowAtMs))
+		qw422016.E().S(s.waiting(q))
 		qw422016.N().S(`</p>`)
 		if len(s.Partitions) > 0 {
 			streampartitionTable(qw422016, s, q.NowAtMs)
@@ -905,8 +905,12 @@ func streamcharts(qw422016 *qt422016.Writer, q *detail, s *seriesJSON) {
 			streamchartBox(qw422016, &list[i])
 		}
 	} else {
-		qw422016.N().S(`<div class="empty flat"><h2>No rows in this range</h2><p>`)
-		qw422016.E().S(q.noRows())
+		head, text := q.noRows()
+
+		qw422016.N().S(`<div class="empty flat"><h2>`)
+		qw422016.E().S(head)
+		qw422016.N().S(`</h2><p>`)
+		qw422016.E().S(text)
 		qw422016.N().S(`</p></div>`)
 	}
 }

@@ -381,13 +381,13 @@ func (b *batch) rects(scale number) []rect {
 }
 
 // waiting is how much of a source is unread.
-func (s *source) waiting(now instant) string {
+func (s *source) waiting(q *detail) string {
 	var some []string
 	if isKnown(s.BehindRows) {
-		some = append(some, rowFigure(s.BehindRows)+" rows")
+		some = append(some, counted(s.BehindRows, rowFigure, "row"))
 	}
 	if isKnown(s.BehindFiles) {
-		some = append(some, whole(s.BehindFiles)+" files")
+		some = append(some, counted(s.BehindFiles, whole, "file"))
 	}
 	if isKnown(s.BehindBytes) {
 		some = append(some, sizeFigure(s.BehindBytes))
@@ -395,11 +395,22 @@ func (s *source) waiting(now instant) string {
 	if len(some) == 0 {
 		return "How much waits is not known."
 	}
+	if q.ended() {
+		return "Unread when it ended: " + strings.Join(some, ", ") + "."
+	}
 	text := "Unread: " + strings.Join(some, ", ")
 	if isKnown(s.OldestAtMs.at()) {
-		text += ", the oldest since " + span(s.OldestAtMs.since(now))
+		text += ", the oldest since " + span(s.OldestAtMs.since(q.NowAtMs))
 	}
 	return text + "."
+}
+
+// counted is so many of something.
+func counted(n number, figure func(number) string, what string) string {
+	if n == 1 {
+		return figure(n) + " " + what
+	}
+	return figure(n) + " " + what + "s"
 }
 
 // shownPartitions is how many partitions of a source are shown.

@@ -35,7 +35,11 @@ func (s *server) addSpark(mux *http.ServeMux) {
 func (s *server) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", report.ContentType)
 	w.Header().Set("Cache-Control", "no-store")
-	w.Write(report.AppendOpenMetrics(nil, s.registry, s.options.Now()))
+	var own []report.Own
+	if s.options.Own != nil {
+		own = s.options.Own()
+	}
+	w.Write(report.AppendOpenMetrics(nil, s.registry, own))
 }
 
 func (s *server) sparkPrometheus(w http.ResponseWriter, _ *http.Request) {

@@ -105,11 +105,11 @@ func newSummary(f *fleet) *summary {
 				s.worst = append(s.worst, worst{q, text})
 			}
 		}
-		if isKnown(q.FreshnessSloMs) {
+		if isKnown(q.FreshnessSloMs) && q.State != health.Stopped && q.State != health.Failed {
 			objectives++
-		}
-		if q.over(q.FreshnessP95Ms) || q.over(q.BacklogMs) {
-			missed++
+			if q.over(q.FreshnessP95Ms) || q.over(q.BacklogMs) {
+				missed++
+			}
 		}
 		s.follow(q)
 	}

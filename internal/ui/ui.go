@@ -13,6 +13,7 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/monitor/eventlog"
+	"github.com/weir-dev/weir/internal/monitor/report"
 )
 
 // Options say what the pages show and who may ask.
@@ -39,6 +40,8 @@ type Options struct {
 	// there is no such page.
 	Environment func() []Group
 	Resources   func() Resources
+	// Own are the server's own numbers for /metrics; nil: there are none.
+	Own func() []report.Own
 	// Alerts are the rules in force and what they found; nil: there is no such page.
 	Alerts *alert.Alerts
 	// Stop ends the run of a run id; the error is ErrEnded when it has ended already.

@@ -2,16 +2,20 @@ package eventlog
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 const (
@@ -41,6 +45,37 @@ func decoder(name string, in io.Reader) (io.Reader, func(), error) {
 		return nil, none, fmt.Errorf("%s is compressed with %s, which is not supported; "+
 			"Spark's zstd, lz4 and snappy are", path.Base(name), codec)
 	}
+}
+
+// codecs are the extensions that Spark gives compressed logs, lzf among them, which is not
+// supported and said so.
+var codecs = []string{"zstd", "lz4", "snappy", "lzf"}
+
+// beginning is how much of a file tells whether it is a log.
+const beginning = 4096
+
+// isLog tells by its name and its beginning whether a file is an event log. One that has
+// nothing in it yet may be.
+func isLog(files vfs.FS, file string) bool {
+	if codec := codecOf(file); codec != "" {
+		return slices.Contains(codecs, codec)
+	}
+	in, err := files.Open(file)
+	if err != nil {
+		return true // whoever reads it says why
+	}
+	defer in.Close()
+	head := make([]byte, beginning)
+	n, err := io.ReadFull(in, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return true
+	}
+	whole := bytes.ContainsRune(head[:n], '\n') // the first line
+	head = bytes.TrimSpace(head[:n])
+	if len(head) == 0 || head[0] != '{' {
+		return len(head) == 0
+	}
+	return bytes.Contains(head, []byte(`"Event"`)) || !whole
 }
 
 // codecOf is the last extension of a log's name, "" for none. Application ids have no

@@ -307,3 +307,44 @@ func TestLongLinesArePassedOver(t *testing.T) {
 		t.Errorf("%d lines, %v", len(got), err)
 	}
 }
+
+// Whatever else lies in a directory is passed over in one line; a log of a codec that is not
+// supported is named.
+func TestFilesThatAreNoLogsArePassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fsys := vfs.NewMemory()
+		for name, text := range map[string]string{
+			"progress.json": `{"batchId": 1}`, "record.py": "print(1)", "README": "# Logs\n", "empty": "",
+			"config": "{\"a\": 1}\n", "app-1": started("a") + kafkaBatch("a", 0, began, [3]int64{0, 5, 9}),
+			"app-2.lzf": "x",
+		} {
+			put(t, fsys, "/logs/"+name, []byte(text))
+		}
+		var said strings.Builder
+		r := monitor.NewRegistry()
+		f, err := Follow(Options{Registry: r, Files: fsys, Dirs: []string{"/logs"},
+			Log: slog.New(slog.NewTextHandler(&said, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		f.Close()
+		if r.Find("a") == nil {
+			t.Error("the log was not read")
+		}
+		lines := strings.Split(strings.TrimSpace(said.String()), "\n")
+		passed := 0
+		for _, line := range lines {
+			switch {
+			case strings.Contains(line, "passed over") && strings.Contains(line, "files=4"):
+				passed++
+			case strings.Contains(line, "app-2.lzf is compressed with lzf, which is not supported"):
+			default:
+				t.Errorf("said %s", line)
+			}
+		}
+		if passed != 1 || len(lines) != 2 {
+			t.Errorf("said %q", lines)
+		}
+	})
+}

@@ -115,6 +115,7 @@ func (f *Fleet) look(ctx context.Context, dir string) error {
 		return err
 	}
 	slices.SortFunc(infos, func(a, b vfs.Info) int { return b.ModTime.Compare(a.ModTime) })
+	var others []string
 	for _, info := range infos[:min(len(infos), maxLogs)] {
 		name := strings.TrimSuffix(info.Name, ".inprogress")
 		if strings.HasPrefix(name, ".") || f.known[path.Join(dir, name)] {
@@ -126,11 +127,19 @@ func (f *Fleet) look(ctx context.Context, dir string) error {
 			continue
 		}
 		f.known[source.path] = true
+		if !source.rolling && !isLog(f.files, path.Join(dir, info.Name)) {
+			others = append(others, info.Name)
+			continue
+		}
 		one := f.begin(source)
 		if one.at.Done && one.unchanged() {
 			continue
 		}
 		f.running.Go(func() { f.follow(ctx, one) })
+	}
+	if n := len(others); n > 0 {
+		f.log.Info("files that are no event logs of Spark are passed over", "dir", dir, "files", n,
+			"example", others[n-1])
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/weir-dev/weir/internal/monitor"
@@ -20,9 +19,11 @@ const maxLabel = 200
 
 // AppendOpenMetrics writes the page of weir's own metrics: for each query what
 // arrives, what is processed, what waits and for how long, how fresh results are, and
-// how it does. At most maxQueries queries are in it.
-func AppendOpenMetrics(dst []byte, r *monitor.Registry, now time.Time) []byte {
+// how it does. At most maxQueries queries are in it. Before them stands what the server
+// says of itself.
+func AppendOpenMetrics(dst []byte, r *monitor.Registry, own []Own) []byte {
 	p := page{dst: dst, subjects: subjects(r)}
+	p.own(own)
 	for _, f := range families {
 		p.family(f)
 	}
@@ -39,16 +40,9 @@ func subjects(r *monitor.Registry) []subject {
 	for i, q := range queries {
 		s := q.Snapshot()
 		out[i] = subject{s, q.Health(), q.Totals(), q.Reading(), q.Batches(), labels{}}
-		out[i].labels = labels{{"query", named(&s)}, {"query_id", s.ID}}
+		out[i].labels = labels{{"query", s.ShownName()}, {"query_id", s.ID}}
 	}
 	return out
-}
-
-func named(s *monitor.Snapshot) string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return s.ID
 }
 
 // subject is a query on the page.
@@ -247,11 +241,7 @@ func histogram(of func(s *subject) *monitor.Histogram) func(p *page, f *family, 
 }
 
 func (p *page) family(f family) {
-	p.dst = append(p.dst, "# TYPE "+f.name+" "+f.kind+"\n"...)
-	if f.unit != "" {
-		p.dst = append(p.dst, "# UNIT "+f.name+" "+f.unit+"\n"...)
-	}
-	p.dst = append(p.dst, "# HELP "+f.name+" "+f.help+"\n"...)
+	p.head(&f)
 	seen := map[string]bool{}
 	for i := range p.subjects {
 		s := &p.subjects[i]
@@ -261,6 +251,15 @@ func (p *page) family(f family) {
 		seen[s.snapshot.ID] = true
 		f.of(p, &f, s)
 	}
+}
+
+// head says what a family is.
+func (p *page) head(f *family) {
+	p.dst = append(p.dst, "# TYPE "+f.name+" "+f.kind+"\n"...)
+	if f.unit != "" {
+		p.dst = append(p.dst, "# UNIT "+f.name+" "+f.unit+"\n"...)
+	}
+	p.dst = append(p.dst, "# HELP "+f.name+" "+f.help+"\n"...)
 }
 
 // sample writes one line; what is not known has none.
@@ -274,15 +273,16 @@ func (p *page) sample(name string, of labels, value float64) {
 		}
 		return
 	}
-	p.dst = append(append(p.dst, name...), '{')
+	p.dst = append(p.dst, name...)
 	for i, l := range of {
-		if i > 0 {
-			p.dst = append(p.dst, ',')
-		}
+		p.dst = append(p.dst, "{,"[min(i, 1)])
 		p.dst = append(append(append(p.dst, l.name...), `="`...), escape(l.value)...)
 		p.dst = append(p.dst, '"')
 	}
-	p.dst = append(p.dst, "} "...)
+	if len(of) > 0 {
+		p.dst = append(p.dst, '}')
+	}
+	p.dst = append(p.dst, ' ')
 	p.dst = append(strconv.AppendFloat(p.dst, value, 'g', -1, 64), '\n')
 }
 

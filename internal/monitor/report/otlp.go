@@ -371,7 +371,7 @@ func spanOf(s *subject, b *health.Batch) otlpSpan {
 	rows := strconv.FormatFloat(b.Rows, 'f', 0, 64)
 	span := otlpSpan{
 		TraceID: hex.EncodeToString(sum[:16]), SpanID: hex.EncodeToString(sum[16:24]), Kind: otlpInternal,
-		Name: "batch " + cutLabel(named(&s.snapshot)), Start: nanos(b.Start), End: nanos(b.End),
+		Name: "batch " + cutLabel(s.snapshot.ShownName()), Start: nanos(b.Start), End: nanos(b.End),
 		Attributes: append(attributes(s.labels, ""), attribute("weir.run_id", s.snapshot.RunID),
 			otlpAttribute{"weir.batch_id", otlpValue{Int: &id}}, otlpAttribute{"weir.input_rows",
 				otlpValue{Int: &rows}}),

@@ -110,7 +110,15 @@ func TestServletsWriteAsSparks(t *testing.T) {
 }
 
 func TestOpenMetricsPage(t *testing.T) {
-	testkit.Golden(t, "openmetrics.txt", AppendOpenMetrics(nil, aRegistry(), start.Add(31*time.Second)))
+	testkit.Golden(t, "openmetrics.txt", AppendOpenMetrics(nil, aRegistry(), []Own{
+		{Name: "weir_build", Kind: "info", Help: "What runs.", Value: 1,
+			Labels: []OwnLabel{{"version", `1"2`}, {"go", "go1"}}},
+		{Name: "process_resident_memory_bytes", Kind: "gauge", Unit: "bytes", Help: "Memory.", Value: 12345678},
+		{Name: "process_open_fds", Kind: "gauge", Help: "Files.", Value: math.NaN()},
+		{Name: "weir_notifications_failed", Kind: "counter", Help: "Failed.", Labels: []OwnLabel{{"notifier", "a"}}},
+		{Name: "weir_notifications_failed", Kind: "counter", Help: "Failed.", Labels: []OwnLabel{{"notifier", "b"}},
+			Value: 2},
+	}))
 }
 
 func TestNamesOfUsersStayInTheirPlace(t *testing.T) {
@@ -331,5 +339,16 @@ func TestCSVAndConsole(t *testing.T) {
 	}
 	if !strings.Contains(console.String(), "events_per_window.latency\n             value = 300\n") {
 		t.Errorf("console: %s", console.String())
+	}
+}
+
+// A query without a name is called as on the pages, not by its whole id.
+func TestAnUnnamedQueryHasAShortLabel(t *testing.T) {
+	r := monitor.NewRegistry()
+	run := monitor.Run{ID: "47e4e272-0000-4000-8000-000000000000", RunID: "r", StartedAt: start}
+	r.Start(run, monitor.NewBus())
+	want := `weir_query_up{query="query 47e4e272",query_id="47e4e272-0000-4000-8000-000000000000"} 1`
+	if got := string(AppendOpenMetrics(nil, r, nil)); !strings.Contains(got, want) {
+		t.Errorf("%s lacks %s", got, want)
 	}
 }

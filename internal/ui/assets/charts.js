@@ -75,11 +75,11 @@ export function mount(detail, series, zooms) {
     const axis = { stroke: inked('text-3'), font };
     const drawn = ([, label, colour, o]) => ({
       label, stroke: inked(colour), width: o.width ?? 1.75, dash: o.dash, fill: o.fill && inked(colour + '-soft'),
-      spanGaps: false, points: { show: false },
+      spanGaps: false, points: { show: true, size: 4, width: 0, fill: inked(colour), filter: lonely },
     });
     const series = s.stack ? [{ stroke: 'transparent', points: { show: false } }] : s.cols.map(drawn);
     p.u = new uPlot({
-      width: box.clientWidth, height: box.clientHeight, padding: [8, 10, 0, 0], legend: { show: false },
+      width: box.clientWidth, height: box.clientHeight, padding: [8, 18, 0, 0], legend: { show: false },
       tzDate: t => uPlot.tzDate(new Date(t * 1e3), 'Etc/UTC'),
       cursor: { sync: { key: 'weir', setSeries: false }, y: false, drag: { x: true, y: false, setScale: false },
         points: { size: 6, width: 1.5, fill: inked('surface') }, focus: { prox: -1 } },
@@ -87,7 +87,7 @@ export function mount(detail, series, zooms) {
       axes: [
         { ...axis, size: 24, gap: 5, space: 56, grid: { show: false },
           ticks: { stroke: inked('line'), size: 4, width: 1 },
-          values: (u, v) => v.map(t => fmt.clock(t * 1000, false)) },
+          values: (u, v, i, space, step) => v.map(t => fmt.clock(t * 1000, step < 60)) },
         { ...axis, size: 56, gap: 8, space: 30, grid: { stroke: inked('line-2'), width: 1 }, ticks: { show: false },
           splits: u => Array.from({ length: Math.round(p.top / p.step) + 1 }, (_, i) => p.step * i),
           values: (u, v) => v.map(t => t ? trimmed(p.f(t)) : '0') },
@@ -334,6 +334,12 @@ export function mount(detail, series, zooms) {
   return api;
 }
 
+// lonely are the places of values between gaps, through which no line goes.
+function lonely(u, k) {
+  const v = u.data[k];
+  return v.map((_, i) => i).filter(i => v[i] != null && v[i - 1] == null && v[i + 1] == null);
+}
+
 // zone names that of the axis.
 function zone({ ctx, bbox: area }) {
   const dpr = devicePixelRatio || 1;
@@ -342,7 +348,7 @@ function zone({ ctx, bbox: area }) {
   ctx.fillStyle = ink['text-3'];
   ctx.textAlign = 'right';
   ctx.textBaseline = 'top';
-  ctx.fillText('UTC', area.left - 8 * dpr, area.top + area.height + 7 * dpr);
+  ctx.fillText('UTC', area.left - 24 * dpr, area.top + area.height + 7 * dpr);
   ctx.restore();
 }
 

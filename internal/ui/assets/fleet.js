@@ -144,8 +144,8 @@ export function fleetSummary(f) {
     if (q.state !== 'stopped' && q.backlogMs > (worst ? worst.backlogMs : 0)) worst = q;
   }
   const furthest = worst ? worst.backlogMs : sampled ? 0 : null;
-  const slo = rows.filter(q => q.freshnessSloMs != null).length;
-  const red = rows.filter(q => over(q, q.freshnessP95Ms) || over(q, q.backlogMs)).length;
+  const aims = rows.filter(q => q.freshnessSloMs != null && !['stopped', 'failed'].includes(q.state));
+  const slo = aims.length, red = aims.filter(q => over(q, q.freshnessP95Ms) || over(q, q.backlogMs)).length;
   return head + '<dl class="figures">' +
     figure('Arriving', ...rate(f.totals.arrivalRowsPerSecond), 'all sources') +
     figure('Processed', ...rate(f.totals.processedRowsPerSecond), 'last 2 min') +

@@ -222,11 +222,12 @@ const BATCH_HEAD = '<thead><tr><th scope="col" class="num">Batch</th><th scope="
 
 const MOST = 50; // partitions that are shown of a source
 
-function waiting(s, now) {
-  const some = [[s.behindRows, 'num', ' rows'], [s.behindFiles, 'int', ' files'], [s.behindBytes, 'bytes', '']]
-    .filter(([x]) => x != null).map(([x, f, unit]) => fmt[f](x) + unit);
+function waiting(s, q) {
+  const some = [[s.behindRows, 'num', ' row'], [s.behindFiles, 'int', ' file'], [s.behindBytes, 'bytes', '']]
+    .filter(([x]) => x != null).map(([x, f, unit]) => fmt[f](x) + (unit && x !== 1 ? unit + 's' : unit));
   if (!some.length) return 'How much waits is not known.';
-  const oldest = s.oldestAtMs == null ? '' : `, the oldest since ${fmt.dur(now - s.oldestAtMs)}`;
+  if (ended(q)) return `Unread when it ended: ${some.join(', ')}.`;
+  const oldest = s.oldestAtMs == null ? '' : `, the oldest since ${fmt.dur(q.nowAtMs - s.oldestAtMs)}`;
   return `Unread: ${some.join(', ')}${oldest}.`;
 }
 
@@ -257,7 +258,7 @@ function partitions(s, now) {
 }
 
 export function sources(q) {
-  const one = s => `<div class="source"><h3>${esc(s.description)}</h3><p>${waiting(s, q.nowAtMs)}</p>` +
+  const one = s => `<div class="source"><h3>${esc(s.description)}</h3><p>${waiting(s, q)}</p>` +
     `${s.partitions.length ? partitions(s, q.nowAtMs) : ''}</div>`;
   const body = q.sources.map(one).join('') || '<p class="none">Not known yet.</p>';
   return section('sources', 'Sources', 'most unread first', body);
@@ -384,9 +385,18 @@ const chart = s => `<figure class="chart" id="c-${s.id}"><figcaption><h3>${s.tit
 export function charts(q, columns) {
   const list = specs(q, columns), drawn = list.some(s => s.cols.some(c => columns[c[0]]?.some(v => v)));
   if (drawn) return list.map(chart).join('');
-  const text = ended(q) ? 'The query has ended; a longer range may show its run.' :
-    'Nothing arrived, so there is nothing to draw. weir asks the source every second.';
-  return `<div class="empty flat"><h2>No rows in this range</h2><p>${text}</p></div>`;
+  const [head, text] = noRows(q);
+  return `<div class="empty flat"><h2>${head}</h2><p>${text}</p></div>`;
+}
+
+// noRows says why there is no chart.
+function noRows(q) {
+  const age = q.nowAtMs - q.startedAtMs;
+  if (ended(q) && age < 36e5) return ['Nothing to draw', 'The query ended before there was anything to draw.'];
+  if (ended(q)) return ['No rows in this range', 'The query has ended; a longer range may show its run.'];
+  if (age < 2e4 || q.processedRowsPerSecond > 0 || q.arrivalRowsPerSecond > 0)
+    return ['Nothing to draw yet', 'Charts have a value for each ten seconds.'];
+  return ['No rows in this range', 'Nothing arrived, so there is nothing to draw. weir asks the source every second.'];
 }
 
 export function chartsShell(q, series) {
