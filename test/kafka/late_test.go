@@ -92,8 +92,15 @@ func TestReportWM11(t *testing.T) {
 	if page := read("/queries/" + one.ID); !strings.Contains(page, "1 partition is older than the watermark: its rows are dropped.") {
 		t.Error("the page does not say it")
 	}
-	if alerts := read("/api/v1/alerts"); !strings.Contains(alerts, "partition behind the watermark") ||
-		!strings.Contains(alerts, "The newest row of partition in-1 is") {
+	pending := func(alerts string) bool {
+		return strings.Contains(alerts, "partition behind the watermark") &&
+			strings.Contains(alerts, "The newest row of partition in-1 is")
+	}
+	alerts := read("/api/v1/alerts")
+	for deadline := time.Now().Add(patience); !pending(alerts) && time.Now().Before(deadline); { // looked at once a second
+		alerts = read("/api/v1/alerts")
+	}
+	if !pending(alerts) {
 		t.Errorf("no alert is pending: %s", alerts)
 	}
 	q.order("stopped")

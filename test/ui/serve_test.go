@@ -101,7 +101,8 @@ func earlier(t *testing.T, c *cast) *history.Store {
 		past[0].settings = []monitor.Setting{{Name: "trigger", Value: "10s"}, {Name: "spark.sql.shuffle.partitions",
 			Value: "200"}}
 		past[1].number, past[2].number = 9000, 9000
-		rehearseIn(before, past, time.Now().Add(-2*time.Hour), 20*time.Minute, 2*time.Second)
+		// Longer ago than what failed is still news to the fleet.
+		rehearseIn(before, past, time.Now().Add(-26*time.Hour), 20*time.Minute, 2*time.Second)
 	}
 	store.Close()
 	o.Registry = c.registry
