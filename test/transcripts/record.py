@@ -84,6 +84,8 @@ def calls(events):
             for field in fields(message, ENVELOPE) or ["-"]:
                 if field not in QUIET and answers[-1:] != [field]:
                     answers.append(field)
+        elif value[0] == "CANCELLED" and streams[stream]["answers"][-1:] == ["result_complete"]:
+            continue  # a client may let go of an answer as soon as it is whole
         elif value[0] != "OK":
             streams[stream]["end"] = failure(value[0], value[2])
     return [f"{c['call']} => {' > '.join(c['answers'])} {c['end']}".rstrip() for c in order]
