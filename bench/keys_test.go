@@ -49,7 +49,12 @@ func BenchmarkBatchAmongKeys(b *testing.B) {
 				took := batchTimes(b, c, id, touched)
 				slices.Sort(took)
 				b.ReportMetric(took[len(took)/2], "ms/batch-p50")
-				b.ReportMetric(float64(len(took)), "batches")
+				// Times are told in whole milliseconds; the mean of those below p90 has more digits.
+				sum, most := 0.0, took[:len(took)*9/10]
+				for _, ms := range most {
+					sum += ms
+				}
+				b.ReportMetric(sum/float64(len(most)), "ms/batch-mean")
 			}
 		})
 	}
