@@ -71,7 +71,7 @@ dist: ## static binaries for linux and macOS
 generate: ## bindings of the Spark Connect interface, templates of the pages, the lists of docs/compat
 	go run ./tools/sparkpb
 	go tool qtc -dir=internal/ui -skipLineComments
-	go test -run 'PageIsTrue$$' ./internal/function ./internal/connector ./internal/sparkconnect -rewrite
+	go test -run 'PageIsTrue$$' ./internal/function ./internal/connector/shelf ./internal/sparkconnect -rewrite
 
 # Tables taken from a running Spark 4.3.0; needs Java 17 on the PATH.
 SPARK_DATA = internal/plan/spark_errors.tsv internal/session/spark_confs.tsv internal/function/spark_functions.txt \

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// confInt is a whole-number setting, or otherwise when it is not set.
-func confInt(env *Env, key string, otherwise int64) int64 {
+// ConfInt is a whole-number setting, or otherwise when it is not set.
+func ConfInt(env *Env, key string, otherwise int64) int64 {
 	text := strings.TrimSuffix(env.Conf(key), "b")
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n
@@ -32,15 +32,15 @@ func confBytes(text string) (int64, error) {
 	return n << shift, err
 }
 
-// confMillis is a setting that is a duration.
-func confMillis(env *Env, key string, otherwise int64) int64 {
-	if ms, err := duration(env.Conf(key), "ms"); err == nil {
+// ConfMillis is a setting that is a duration.
+func ConfMillis(env *Env, key string, otherwise int64) int64 {
+	if ms, err := Duration(env.Conf(key), "ms"); err == nil {
 		return ms
 	}
 	return otherwise
 }
 
-func confBool(env *Env, key string, otherwise bool) bool {
+func ConfBool(env *Env, key string, otherwise bool) bool {
 	switch text := env.Conf(key); {
 	case strings.EqualFold(text, "true"):
 		return true

@@ -44,15 +44,15 @@ type Env struct {
 	Lost func(text string)
 }
 
-// lose says that rows are gone for good.
-func (e *Env) lose(format string, args ...any) {
-	e.warn(format, args...)
+// Losef says that rows are gone for good.
+func (e *Env) Losef(format string, args ...any) {
+	e.Warnf(format, args...)
 	if e.Lost != nil {
 		e.Lost(fmt.Sprintf(format, args...))
 	}
 }
 
-func (e *Env) warn(format string, args ...any) {
+func (e *Env) Warnf(format string, args ...any) {
 	if e.Warn != nil {
 		e.Warn(fmt.Sprintf(format, args...))
 	}
@@ -92,6 +92,15 @@ type Format struct {
 // Option documents one option of a format; unknown ones are accepted and
 // reported, as Spark does.
 type Option struct{ Name, Default, Doc string }
+
+// Options are options from a table: name, default and meaning of each.
+func Options(table [][3]string) []Option {
+	list := make([]Option, len(table))
+	for i, row := range table {
+		list[i] = Option{row[0], row[1], row[2]}
+	}
+	return list
+}
 
 // Place is a directory that belongs to whom it is given: a source's private log
 // below a checkpoint, for instance.

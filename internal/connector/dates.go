@@ -22,17 +22,17 @@ type Dates struct {
 	Weight float64
 }
 
-// mostDates is how many instants stand for the rows of a batch at most.
-const mostDates = 64
+// MostArrivals is how many instants stand for the rows of a batch at most.
+const MostArrivals = 64
 
-// dates gathers when rows came.
-type dates struct{ list []Dates }
+// Arrivals gathers when rows came.
+type Arrivals struct{ list []Dates }
 
-// add notes rows. When there are too many, every two neighbours become one, with the
+// Add notes rows. When there are too many, every two neighbours become one, with the
 // older instant.
-func (d *dates) add(at time.Time, weight float64) {
-	if len(d.list) == mostDates {
-		for i := range mostDates / 2 {
+func (d *Arrivals) Add(at time.Time, weight float64) {
+	if len(d.list) == MostArrivals {
+		for i := range MostArrivals / 2 {
 			a, b := d.list[2*i], d.list[2*i+1]
 			if b.At.Before(a.At) {
 				a.At = b.At
@@ -40,16 +40,16 @@ func (d *dates) add(at time.Time, weight float64) {
 			a.Weight += b.Weight
 			d.list[i] = a
 		}
-		d.list = d.list[:mostDates/2]
+		d.list = d.list[:MostArrivals/2]
 	}
 	d.list = append(d.list, Dates{at, weight})
 }
 
-// reset begins a batch, which may be read by several scans.
-func (d *dates) reset() { d.list = d.list[:0] }
+// Reset begins a batch, which may be read by several scans.
+func (d *Arrivals) Reset() { d.list = d.list[:0] }
 
 // TakeDates gives what was gathered.
-func (d *dates) TakeDates() []Dates {
+func (d *Arrivals) TakeDates() []Dates {
 	taken := d.list
 	d.list = nil
 	return taken

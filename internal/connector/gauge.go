@@ -40,34 +40,10 @@ type PartitionBacklog struct {
 	Committed, Latest int64
 }
 
-// unmeasured is a backlog of which nothing is known.
-func unmeasured() Backlog {
+// Unmeasured is a backlog of which nothing is known.
+func Unmeasured() Backlog {
 	nan := math.NaN()
 	return Backlog{
 		Rows: nan, Bytes: nan, Files: nan, ReadRows: nan, ReadBytes: nan, ReadFiles: nan, UntilLoss: nan,
 	}
-}
-
-// rateGauge counts what its clock has made and no batch has read.
-type rateGauge struct {
-	rateSettings
-	createdMs int64
-	now       func() time.Time
-}
-
-// Gauge counts rows by the clock.
-func (r *rateSource) Gauge() Gauge { return &rateGauge{r.rateSettings, r.createdMs, r.now} }
-
-func (g *rateGauge) Backlog(_ context.Context, committed Offset) (Backlog, error) {
-	start, err := secondOf(committed)
-	if err != nil {
-		return unmeasured(), err
-	}
-	end := min(max(start, (g.now().UnixMilli()-g.createdMs)/1000), g.maxSeconds())
-	b := unmeasured()
-	b.Rows, b.ReadRows = float64(g.valueAt(end)-g.valueAt(start)), float64(g.valueAt(start))
-	if b.Rows > 0 {
-		b.Oldest = time.UnixMilli(g.createdMs + start*1000)
-	}
-	return b, nil
 }

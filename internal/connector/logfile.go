@@ -12,45 +12,46 @@ import (
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
-// logVersion is the first line of the log files that Spark's sources and sinks
+// LogVersion is the first line of the log files that Spark's sources and sinks
 // keep, and the newest one known here.
-const logVersion = 1
+const LogVersion = 1
 
-func illegalState(format string, args ...any) *plan.Error {
+func IllegalState(format string, args ...any) *plan.Error {
 	return &plan.Error{Class: plan.ClassJavaState, Msg: fmt.Sprintf(format, args...)}
 }
 
-// unreadable says which log file cannot be read and why.
-func unreadable(name string, why *plan.Error) *plan.Error {
-	e := illegalState("Failed to read log file file:%s. %s", name, why.Error())
+// UnreadableLog says which log file cannot be read and why.
+func UnreadableLog(name string, why *plan.Error) *plan.Error {
+	e := IllegalState("Failed to read log file file:%s. %s", name, why.Error())
 	e.Cause = why
 	return e
 }
 
-// readLog returns the lines below the version line of a log file. A missing
+// ReadLog returns the lines below the version line of a log file. A missing
 // file is an error that is fs.ErrNotExist.
-func readLog(fsys vfs.FS, name string) ([]string, error) {
+func ReadLog(fsys vfs.FS, name string) ([]string, error) {
 	data, err := vfs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, fmt.Errorf("read log %s: %w", name, err)
 	}
 	if len(data) == 0 {
-		return nil, unreadable(name, illegalState("Incomplete log file"))
+		return nil, UnreadableLog(name, IllegalState("Incomplete log file"))
 	}
-	return logLines(name, string(data))
+	return LogLines(name, string(data))
 }
 
-// logLines checks the version line of a log and returns the lines below it.
-func logLines(name, text string) ([]string, error) {
+// LogLines checks the version line of a log and returns the lines below it.
+func LogLines(name, text string) ([]string, error) {
 	head, body, more := strings.Cut(text, "\n")
 	version, err := strconv.Atoi(strings.TrimPrefix(head, "v"))
 	if !strings.HasPrefix(head, "v") || err != nil || version < 1 {
-		return nil, unreadable(name, plan.NewError(plan.ClassJavaState, "MALFORMED_LOG_FILE",
+		return nil, UnreadableLog(name, plan.NewError(plan.ClassJavaState, "MALFORMED_LOG_FILE",
 			fmt.Sprintf("the log begins with %.40q where its version should stand.", head), "text", head))
 	}
-	if version > logVersion {
-		newest := fmt.Sprintf("v%d", logVersion)
-		return nil, unreadable(name, plan.NewError(plan.ClassJavaState, "INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
+	if version > LogVersion {
+		newest := fmt.Sprintf("v%d", LogVersion)
+		return nil, UnreadableLog(name, plan.NewError(plan.ClassJavaState,
+			"INVALID_LOG_VERSION.MAX_SUPPORTED_VERSION",
 			fmt.Sprintf("the log has version %s, and %s is the newest that is known.", head, newest),
 			"maxSupportedVersion", newest, "version", head))
 	}
@@ -60,11 +61,11 @@ func logLines(name, text string) ([]string, error) {
 	return strings.Split(body, "\n"), nil
 }
 
-// writeLog makes a log file, durable and whole; one that exists already is an
+// WriteLog makes a log file, durable and whole; one that exists already is an
 // error that is fs.ErrExist.
-func writeLog(fsys vfs.FS, name string, lines []string) error {
+func WriteLog(fsys vfs.FS, name string, lines []string) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "v%d", logVersion)
+	fmt.Fprintf(&b, "v%d", LogVersion)
 	for _, line := range lines {
 		b.WriteByte('\n')
 		b.WriteString(line)
@@ -75,16 +76,16 @@ func writeLog(fsys vfs.FS, name string, lines []string) error {
 	return vfs.WriteNew(fsys, name, []byte(b.String()))
 }
 
-// rememberOnce returns what batch 0 of a source's log holds, having written
+// RememberOnce returns what batch 0 of a source's log holds, having written
 // fresh there when there was nothing yet.
-func rememberOnce(log Place, fresh string) (string, error) {
+func RememberOnce(log Place, fresh string) (string, error) {
 	name := path.Join(log.Dir, "0")
-	lines, err := readLog(log.FS, name)
+	lines, err := ReadLog(log.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := vfs.MkdirDurable(log.FS, log.Dir); err != nil {
 			return "", err
 		}
-		return fresh, writeLog(log.FS, name, []string{fresh})
+		return fresh, WriteLog(log.FS, name, []string{fresh})
 	}
 	if err != nil {
 		return "", err

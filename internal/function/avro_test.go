@@ -20,7 +20,7 @@ type avroValue struct {
 
 // The lines were recorded from Spark by the connector's record_avro.py.
 func TestAvroFunctionsAsInSpark(t *testing.T) {
-	data, err := os.ReadFile("../connector/testdata/avro/cases.jsonl")
+	data, err := os.ReadFile("../connector/file/testdata/avro/cases.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
-// One of the observations of Spark in ../connector/testdata/avro/cases.jsonl reads
+// One of the observations of Spark in ../connector/file/testdata/avro/cases.jsonl reads
 // expressions, which are the analysis's and not the source's.
 func TestExpressionsOverAvroFiles(t *testing.T) {
 	fsys := vfs.NewMemory()
-	data, err := os.ReadFile("../connector/testdata/avro/all.avro")
+	data, err := os.ReadFile("../connector/file/testdata/avro/all.avro")
 	if err != nil {
 		t.Fatal(err)
 	}

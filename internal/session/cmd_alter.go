@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -42,7 +43,7 @@ func alterTable(ctx context.Context, s *Session, c *plan.AlterTable) (*Result, e
 	if err != nil || change == nil {
 		return empty(), err
 	}
-	if _, err := connector.CommitDelta(ctx, sc.files, snapshot, *change, delta.Rewritten{}); err != nil {
+	if _, err := deltatable.Commit(ctx, sc.files, snapshot, *change, delta.Rewritten{}); err != nil {
 		return nil, err
 	}
 	return empty(), a.noted()
@@ -359,7 +360,7 @@ func truncateTable(ctx context.Context, s *Session, c *plan.Truncate) (*Result, 
 	if !some {
 		return empty(), nil
 	}
-	_, err = connector.CommitDelta(ctx, sc.files, snapshot, change, delta.Rewritten{})
+	_, err = deltatable.Commit(ctx, sc.files, snapshot, change, delta.Rewritten{})
 	return empty(), err
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-dev/weir/internal/catalog"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -55,7 +55,7 @@ func (sc *scope) mustBeDelta(name []string) error {
 			"There is no Delta table "+text+".", "tableName", text)
 	}
 	if len(name) == 2 && name[0] == deltaFormat && (sc.formatOfPath(name) != nil) {
-		t, err := connector.DeltaTable(sc.files, name[1])
+		t, err := deltatable.Table(sc.files, name[1])
 		if err != nil {
 			return err
 		}

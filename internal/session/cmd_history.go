@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/weir-dev/weir/internal/catalog"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -23,7 +23,7 @@ type deltaPlace struct {
 // errors.
 func (sc *scope) deltaTable(name []string, statement string) (*deltaPlace, error) {
 	if f := sc.formatOfPath(name); f != nil {
-		t, err := connector.DeltaTable(sc.files, name[1])
+		t, err := deltatable.Table(sc.files, name[1])
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func (sc *scope) deltaTable(name []string, statement string) (*deltaPlace, error
 			fmt.Sprintf("%s is for Delta tables, and %s has the format %s.", statement, entry.ID, entry.Format),
 			"operation", statement)
 	}
-	t, err := connector.DeltaTable(sc.files, entry.Location)
+	t, err := deltatable.Table(sc.files, entry.Location)
 	return &deltaPlace{Table: t, entry: entry, shown: entry.ID.String()}, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/catalog"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -69,12 +69,12 @@ func vacuum(ctx context.Context, s *Session, c *plan.Vacuum) (*Result, error) {
 		return answer(vacuumSchema(c), rows...), nil
 	}
 	start := snapshot.VacuumStart(&litter, checked, given, sc.files.Now())
-	if _, err := connector.CommitDelta(ctx, sc.files, snapshot, start, delta.Rewritten{}); err != nil {
+	if _, err := deltatable.Commit(ctx, sc.files, snapshot, start, delta.Rewritten{}); err != nil {
 		return nil, err
 	}
 	removed, failed := litter.Remove(ctx, snapshot.FS)
 	end := snapshot.VacuumEnd(&litter, removed, failed != nil, sc.files.Now())
-	_, err = connector.CommitDelta(context.WithoutCancel(ctx), sc.files, snapshot, end, delta.Rewritten{})
+	_, err = deltatable.Commit(context.WithoutCancel(ctx), sc.files, snapshot, end, delta.Rewritten{})
 	if err := errors.Join(failed, err); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func restore(ctx context.Context, s *Session, c *plan.Restore) (*Result, error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := connector.CommitDelta(ctx, sc.files, snapshot, change, delta.Rewritten{}); err != nil {
+	if _, err := deltatable.Commit(ctx, sc.files, snapshot, change, delta.Rewritten{}); err != nil {
 		return nil, err
 	}
 	return answer(restoreSchema(c), []plan.Value{r.Bytes, r.Files, r.Removed, r.BroughtBack, r.RemovedBytes,
@@ -140,7 +140,7 @@ func (sc *scope) restoredVersion(s *delta.Snapshot, o plan.Options) (int64, []de
 		return 0, nil, err
 	}
 	if text, ok := o.Get(plan.TimestampAsOf); ok {
-		version, err := connector.DeltaVersionAt(sc.files, s.Table, text)
+		version, err := deltatable.VersionAt(sc.files, s.Table, text)
 		return version, []delta.Param{{Name: "version"}, delta.Text("timestamp", text)}, notRestorable(err)
 	}
 	text, _ := o.Get(plan.VersionAsOf)
@@ -198,7 +198,7 @@ func clone(ctx context.Context, s *Session, c *plan.Clone) (*Result, error) {
 		return nil, plan.Unsupported("SHALLOW CLONE to a table of the catalog; clone to delta.`/path` and CREATE " +
 			"TABLE … USING delta LOCATION '/path'")
 	}
-	target, err := connector.DeltaTable(sc.files, c.Name[1])
+	target, err := deltatable.Table(sc.files, c.Name[1])
 	if err != nil {
 		return nil, err
 	}
@@ -217,7 +217,7 @@ func clone(ctx context.Context, s *Session, c *plan.Clone) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := connector.CommitDelta(ctx, sc.files, fresh, change, delta.Rewritten{}); err != nil {
+	if _, err := deltatable.Commit(ctx, sc.files, fresh, change, delta.Rewritten{}); err != nil {
 		return nil, err
 	}
 	files, bytes := snapshot.NumFiles()
@@ -227,7 +227,7 @@ func clone(ctx context.Context, s *Session, c *plan.Clone) (*Result, error) {
 // clonedVersion is the version that a clone asks for.
 func (sc *scope) clonedVersion(s *delta.Snapshot, o plan.Options) (int64, error) {
 	if text, ok := o.Get(plan.TimestampAsOf); ok {
-		return connector.DeltaVersionAt(sc.files, s.Table, text)
+		return deltatable.VersionAt(sc.files, s.Table, text)
 	}
 	first, last, err := s.Versions()
 	if err != nil {

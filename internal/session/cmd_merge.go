@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/analyze"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -147,7 +147,7 @@ func (m *merge) clause(c plan.MergeClause, over []int) (mergeClause, error) {
 		if err := m.plain(cond, word+" condition"); err != nil {
 			return r, err
 		}
-		if r.cond, err = connector.WithoutCasts(cond, m.eval); err != nil {
+		if r.cond, err = deltatable.WithoutCasts(cond, m.eval); err != nil {
 			return r, err
 		}
 	}

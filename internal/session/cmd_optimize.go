@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -190,7 +190,7 @@ func (o *optimization) write(ctx context.Context) error {
 	c := o.snapshot.Optimized(o.bins, o.made.Written, []delta.Param{o.where,
 		delta.Text("zOrderBy", "["+strings.Join(names, ",")+"]"), delta.Text("clusterBy", "[]"),
 		delta.Flag("auto", false)}, o.scope.files.Now())
-	_, err = connector.CommitDelta(ctx, o.scope.files, o.snapshot, c, o.made)
+	_, err = deltatable.Commit(ctx, o.scope.files, o.snapshot, c, o.made)
 	o.ended = time.Now()
 	return err
 }
@@ -248,7 +248,7 @@ func (o *optimization) binRows(ctx context.Context, files []*delta.Add) (chunk.R
 	for i, a := range o.columns {
 		names[i] = a.Name
 	}
-	scan := connector.DeltaScan{Snapshot: o.snapshot, Files: files, Columns: names}
+	scan := deltatable.Scan{Snapshot: o.snapshot, Files: files, Columns: names}
 	return scan.Rows(ctx, o.scope.files), nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/rowkey"
@@ -68,7 +69,7 @@ func (c *curve) sample(ctx context.Context) error {
 		stride = max(1, total/curveSample)
 	}
 	next := int64(0)
-	scan := connector.DeltaScan{Snapshot: c.snapshot, Files: c.files, Columns: names}
+	scan := deltatable.Scan{Snapshot: c.snapshot, Files: c.files, Columns: names}
 	for rows, err := range scan.Rows(ctx, c.scope.files) {
 		if err != nil {
 			return err
@@ -116,7 +117,7 @@ func (c *curve) rows(ctx context.Context, env *connector.Env, scan *plan.Scan) c
 	for i, a := range c.columns {
 		names[i] = a.Name
 	}
-	return connector.DeltaScan{
+	return deltatable.Scan{
 		Snapshot: c.snapshot, Files: c.files, Columns: names,
 		Placed: func(rows *chunk.Chunk, _ int, _ int64) *chunk.Chunk {
 			out := &chunk.Chunk{Rows: rows.Rows, Part: rows.Part}

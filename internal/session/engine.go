@@ -22,6 +22,7 @@ import (
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/shelf"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/history"
 	"github.com/weir-dev/weir/internal/monitor"
@@ -95,7 +96,7 @@ type Engine struct {
 func Open(o Options) (*Engine, error) {
 	e := &Engine{
 		options: o, fs: o.Files, log: o.Log, ids: &plan.IDs{}, registry: monitor.NewRegistry(),
-		parallelism: o.Parallelism, format: connector.Lookup, handlers: handlersByType(),
+		parallelism: o.Parallelism, format: shelf.Lookup, handlers: handlersByType(),
 		sessions: map[*Session]bool{}, globalViews: map[string]*view{},
 		making: map[plan.TableID]bool{},
 	}

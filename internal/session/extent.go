@@ -7,7 +7,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/chunk"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -134,7 +134,7 @@ func (m *merge) narrow() error {
 		}
 	}
 	var err error
-	if m.files, err = connector.PruneDelta(m.scope.files, m.snapshot, m.columns, conditions); err != nil {
+	if m.files, err = deltatable.Prune(m.scope.files, m.snapshot, m.columns, conditions); err != nil {
 		return err
 	}
 	m.reads.Files = m.files

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -127,7 +128,7 @@ func (m *merge) isTable(scan *plan.Scan) bool {
 	if scan.Relation.Format != deltaFormat || travels(scan.Relation.Options) {
 		return false
 	}
-	place, err := connector.DeltaTable(m.scope.files, scan.Relation.Paths[0])
+	place, err := deltatable.Table(m.scope.files, scan.Relation.Paths[0])
 	return err == nil && place.Dir == m.snapshot.Dir
 }
 
@@ -143,7 +144,7 @@ func (m *merge) pin() {
 		for _, a := range scan.Attrs {
 			names = append(names, a.Name)
 		}
-		return connector.DeltaScan{Snapshot: m.snapshot, Files: m.snapshot.Files(), Columns: names}.Rows(ctx, env)
+		return deltatable.Scan{Snapshot: m.snapshot, Files: m.snapshot.Files(), Columns: names}.Rows(ctx, env)
 	}
 	m.formats[deltaFormat] = &pinned
 }
@@ -174,7 +175,7 @@ func (m *merge) run(ctx context.Context) error {
 // matter too.
 func (m *merge) pruneTarget() error {
 	var err error
-	if m.on, err = connector.WithoutCasts(m.on, m.eval); err != nil {
+	if m.on, err = deltatable.WithoutCasts(m.on, m.eval); err != nil {
 		return err
 	}
 	cond := m.on

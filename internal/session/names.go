@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
@@ -65,7 +66,7 @@ func (sc *scope) exists(f *connector.Format, t *plan.NamedTable) error {
 	if f.Create == nil || t.Streaming {
 		return nil
 	}
-	path, err := connector.DeltaPath(sc.files, t.Name[1])
+	path, err := deltatable.Path(sc.files, t.Name[1])
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/sql"
 )
@@ -72,7 +73,7 @@ func (w *writer) replaced(ctx context.Context, format, path string) (*connector.
 	if err != nil || cond == nil || format != deltaFormat || w.command.Mode != plan.SaveOverwrite {
 		return nil, err
 	}
-	table, err := connector.DeltaTable(w.scope.files, path)
+	table, err := deltatable.Table(w.scope.files, path)
 	if err != nil {
 		return nil, err
 	}

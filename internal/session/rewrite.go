@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -37,8 +37,8 @@ func (f fate) literal() plan.Expr { return plan.Lit(int64(f), plan.Int) }
 type rewriting struct {
 	target *target
 	out    *delta.Rewriter
-	rules  *connector.DeltaRules // nil when the rows are those of the table
-	width  int                   // columns of the table
+	rules  *deltatable.Rules // nil when the rows are those of the table
+	width  int               // columns of the table
 	count  [fates]int64
 	made   delta.Rewritten
 	// packs puts all rows into few files, as Spark does behind a join; they keep the
@@ -62,7 +62,7 @@ func (t *target) rewriting() (*rewriting, error) {
 		if t.fit.Metadata != nil {
 			m = t.fit.Metadata
 		}
-		if w.rules, err = connector.NewDeltaRules(t.scope.files, t.fit.Schema, m); err != nil {
+		if w.rules, err = deltatable.NewRules(t.scope.files, t.fit.Schema, m); err != nil {
 			return nil, err
 		}
 	}
@@ -241,7 +241,7 @@ func (t *target) finish(ctx context.Context, c delta.Change, made delta.Rewritte
 	if len(c.Removes) == 0 && len(c.Adds) == 0 && c.Metadata == nil {
 		return nil
 	}
-	_, err := connector.CommitDelta(ctx, t.scope.files, t.snapshot, c, made)
+	_, err := deltatable.Commit(ctx, t.scope.files, t.snapshot, c, made)
 	return err
 }
 

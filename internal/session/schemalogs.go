@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -28,7 +29,7 @@ func (b *streamStart) checkSchemaLogs(query plan.Node, checkpoint connector.Plac
 		if err != nil || !ok || !scan.Streaming || scan.Relation.Format != deltaFormat {
 			return err == nil
 		}
-		text := connector.SchemaLogOf(scan.Relation.Options)
+		text := deltatable.SchemaLogOf(scan.Relation.Options)
 		if text == "" {
 			return true
 		}
@@ -45,12 +46,12 @@ func (b *streamStart) checkSchemaLog(scan *plan.Scan, text string, checkpoint co
 	if err != nil {
 		return err
 	}
-	table, err := connector.DeltaTable(b.scope.files, scan.Relation.Paths[0])
+	table, err := deltatable.Table(b.scope.files, scan.Relation.Paths[0])
 	if err != nil {
 		return err
 	}
 	// Delta names the log by the table's path here, not by its id.
-	named := connector.SchemaLogName(scan.Relation.Options, strings.ReplaceAll(table.Dir, "/", "_"))
+	named := deltatable.SchemaLogName(scan.Relation.Options, strings.ReplaceAll(table.Dir, "/", "_"))
 	log := path.Join(loc.Path, named)
 	switch {
 	case !strings.HasPrefix(log, checkpoint.Dir+"/"):

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -79,7 +80,7 @@ func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Nod
 // done finds the statement's transaction and reports whether the table has it.
 func (t *target) done() (bool, error) {
 	var err error
-	t.txn, err = connector.DeltaTxn(t.scope.files, t.snapshot.Dir, nil)
+	t.txn, err = deltatable.Txn(t.scope.files, t.snapshot.Dir, nil)
 	return t.txn.Done(t.snapshot), err
 }
 
@@ -105,7 +106,7 @@ func relationID(scan *plan.Scan) plan.TableID {
 }
 
 func (t *target) open(ctx context.Context, scan *plan.Scan) error {
-	table, err := connector.DeltaTable(t.scope.files, scan.Relation.Paths[0])
+	table, err := deltatable.Table(t.scope.files, scan.Relation.Paths[0])
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (t *target) rows(ctx context.Context, env *connector.Env, scan *plan.Scan) 
 			names = append(names, a.Name)
 		}
 	}
-	return connector.DeltaScan{
+	return deltatable.Scan{
 		Snapshot: t.snapshot, Files: t.files, Columns: names,
 		Placed: func(c *chunk.Chunk, file int, row int64) *chunk.Chunk {
 			return t.placed(c, scan.Attrs, file, row)
@@ -197,17 +198,17 @@ func (t *target) newColumn(a *plan.UnresolvedAttribute) string {
 // notes what the statement rests on by that. It gives the condition back with the
 // casts of its constants done.
 func (t *target) prune(condition plan.Expr) (plan.Expr, error) {
-	condition, err := connector.WithoutCasts(condition, t.eval)
+	condition, err := deltatable.WithoutCasts(condition, t.eval)
 	if err != nil {
 		return nil, err
 	}
 	parts := slices.DeleteFunc(analyze.Conjuncts(condition), func(e plan.Expr) bool { return !t.readsOnly(e) })
-	if t.files, err = connector.PruneDelta(t.scope.files, t.snapshot, t.columns, parts); err != nil {
+	if t.files, err = deltatable.Prune(t.scope.files, t.snapshot, t.columns, parts); err != nil {
 		return nil, err
 	}
 	t.reads = &delta.Reads{
 		Files:   t.files,
-		Matches: connector.InDeltaPartitions(t.scope.files, t.snapshot, t.columns, parts),
+		Matches: deltatable.InPartitions(t.scope.files, t.snapshot, t.columns, parts),
 	}
 	return condition, nil
 }
@@ -223,7 +224,7 @@ func (t *target) readsOnly(e plan.Expr) bool {
 
 // partitioned reports whether a condition is about partition columns only.
 func (t *target) partitioned(condition plan.Expr) bool {
-	return connector.DeltaPartitioned(t.snapshot, t.columns, condition)
+	return deltatable.Partitioned(t.snapshot, t.columns, condition)
 }
 
 // whole is true for every row: the condition that a statement left out.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -15,21 +16,21 @@ import (
 // upsert makes the sink of a query in mode update whose groups take the place of what a
 // Delta table has of them (weir.delta.upsert).
 func (b *streamStart) upsert(resolved plan.Node) error {
-	wanted, err := optionFlag(b.spec.Options, connector.UpsertOption)
+	wanted, err := optionFlag(b.spec.Options, deltatable.UpsertOption)
 	if err != nil || !wanted || b.format.Name != deltaFormat {
 		return err
 	}
 	if b.spec.Mode != plan.UpdateMode {
-		return plan.IllegalArgument("The option %s is for the output mode update.", connector.UpsertOption)
+		return plan.IllegalArgument("The option %s is for the output mode update.", deltatable.UpsertOption)
 	}
-	keys, err := analyze.GroupKeys(resolved, "The option "+connector.UpsertOption)
+	keys, err := analyze.GroupKeys(resolved, "The option "+deltatable.UpsertOption)
 	if err != nil {
 		return err
 	}
 	made, scope := *b.format, b.scope
 	open := made.Sink
 	made.Sink = func(ctx context.Context, env *connector.Env, spec connector.SinkSpec) (connector.Sink, error) {
-		table, err := connector.DeltaTable(env, spec.Path)
+		table, err := deltatable.Table(env, spec.Path)
 		if err != nil {
 			return nil, err
 		}

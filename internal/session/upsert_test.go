@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/testkit"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -47,7 +47,7 @@ func (u upserted) command(s *Session) (*plan.StartStream, error) {
 	return &plan.StartStream{
 		Input: n, Format: "delta", Path: "/here/out", OutputMode: "update", Trigger: plan.AvailableNow,
 		Partitions: u.parts,
-		Options:    plan.Options{connector.UpsertOption: "true", "checkpointLocation": "/here/ck"},
+		Options:    plan.Options{deltatable.UpsertOption: "true", "checkpointLocation": "/here/ck"},
 	}, err
 }
 

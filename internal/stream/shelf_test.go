@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
+	"github.com/weir-dev/weir/internal/connector/shelf"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -28,11 +29,11 @@ func TestRateIntoMemory(t *testing.T) {
 		rate.Relation.Schema = plan.SchemaOf(rate.Attrs)
 		r.plan, r.trigger.Every = rate, time.Second
 		r.tune = func(c *Config) {
-			c.Format = connector.Lookup
+			c.Format = shelf.Lookup
 			c.Env.Now = time.Now
 			c.Env.Parallelism = 1
 			c.OpenSink = func(ctx context.Context, id string) (connector.Sink, error) {
-				memory, _ := connector.Lookup("memory")
+				memory, _ := shelf.Lookup("memory")
 				return memory.Sink(ctx, c.Env, connector.SinkSpec{
 					Format: "memory", Schema: plan.SchemaOf(rate.Attrs), QueryName: "q", QueryID: id,
 				})
