@@ -74,7 +74,7 @@ generate: ## bindings of the Spark Connect interface, templates of the pages, th
 	go test -run 'PageIsTrue$$' ./internal/function ./internal/connector/shelf ./internal/sparkconnect -rewrite
 
 # Tables taken from a running Spark 4.3.0; needs Java 17 on the PATH.
-SPARK_DATA = internal/plan/spark_errors.tsv internal/session/spark_confs.tsv internal/function/spark_functions.txt \
+SPARK_DATA = internal/plan/spark_errors.tsv internal/session/settings/spark_confs.tsv internal/function/spark_functions.txt \
 	internal/function/hyperloglog/tables.tsv internal/function/testdata/aggregates.tsv
 
 spark-data: $(SPARK_DATA:=.new)
@@ -83,7 +83,7 @@ spark-data: $(SPARK_DATA:=.new)
 internal/plan/spark_errors.tsv.new: tools/sparkdata/errors.py venv
 	$(WEIR_PYTHON) $< > $@
 
-internal/session/spark_confs.tsv.new: tools/sparkdata/confs.py venv
+internal/session/settings/spark_confs.tsv.new: tools/sparkdata/confs.py venv
 	$(WEIR_PYTHON) $< > $@
 
 internal/function/spark_functions.txt.new: tools/sparkdata/functions.py venv

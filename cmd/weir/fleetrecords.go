@@ -19,6 +19,7 @@ import (
 	"github.com/weir-dev/weir/internal/monitor/alert"
 	"github.com/weir-dev/weir/internal/monitor/eventlog"
 	"github.com/weir-dev/weir/internal/session"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -64,7 +65,7 @@ func fleetConfs(list []string) (map[string]string, error) {
 				"spark.metrics.conf alone", key)
 		}
 	}
-	return confs, session.CheckConfs(confs)
+	return confs, settings.CheckConfs(confs)
 }
 
 // openRecords takes the directory and reads the positions.

@@ -30,6 +30,13 @@ const (
 	TimestampAsOf = "timestampAsOf"
 )
 
+// Travels reports whether options name an older version of a table.
+func Travels(o Options) bool {
+	_, byVersion := o.Get(VersionAsOf)
+	_, byTime := o.Get(TimestampAsOf)
+	return byVersion || byTime
+}
+
 // Options are the options of a reader or writer, keys as the user wrote them.
 type Options map[string]string
 

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-dev/weir/internal/analyze"
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 )
 
 // alterTable is ALTER TABLE, and COMMENT ON TABLE.
@@ -89,7 +89,7 @@ func (sc *scope) loadDelta(ctx context.Context, name []string, statement string,
 	t, err := sc.deltaTable(name, statement)
 	var e *plan.Error
 	if errors.As(err, &e) && e.Condition == "DELTA_TABLE_ONLY_OPERATION" {
-		err = deltaMistake("DELTA_MISSING_DELTA_TABLE", "42P01",
+		err = dml.Mistake("DELTA_MISSING_DELTA_TABLE", "42P01",
 			fmt.Sprintf("There is no Delta table at %s.", name[1]), "tableName", plan.Quote(name[1]))
 	}
 	if err != nil {
@@ -187,54 +187,11 @@ func refusedValue(err error) error {
 
 // addConstraint looks at every row first.
 func (a *alteration) addConstraint(ctx context.Context, c *plan.Constraint) (*delta.Change, error) {
-	t, err := a.target(ctx, "ALTER TABLE", a.place.node())
-	if err != nil {
-		return nil, err
+	s, change, err := dml.AddConstraint(ctx, a.statement(), a.place.node(), a.place.shown, c)
+	if err == nil {
+		a.snapshot = s
 	}
-	a.snapshot = t.snapshot
-	cond, err := t.tables.Value(c.Cond, 0)
-	if err != nil {
-		return nil, err
-	}
-	if cond.Type().Kind != plan.KindBoolean {
-		return nil, deltaMistake("DELTA_NON_BOOLEAN_CHECK_CONSTRAINT", "42621",
-			fmt.Sprintf("The constraint %s is %s, not BOOLEAN.", c.Name, cond.Type().SQL()),
-			"name", c.Name, "expr", c.Text)
-	}
-	if err := t.tables.Plain("ALTER TABLE", cond); err != nil {
-		return nil, err
-	}
-	if analyze.Volatile(cond) || analyze.HoldsSubquery(cond) {
-		return nil, deltaMistake("DELTA_UNSUPPORTED_EXPRESSION_CHECK_CONSTRAINT", "42621",
-			"A constraint holds no subquery and nothing that is another one each time.", "expression", c.Text)
-	}
-	out, err := a.snapshot.AddConstraint(c.Name, c.Text, a.files.Now())
-	if err != nil {
-		return nil, err
-	}
-	t.files = t.snapshot.Files()
-	holds, err := a.analyzer().Call("coalesce", cond, plan.Lit(false, plan.Boolean))
-	if err != nil {
-		return nil, err
-	}
-	broken, err := a.analyzer().Call("not", holds)
-	if err != nil {
-		return nil, err
-	}
-	found, err := t.find(ctx, broken)
-	if err != nil {
-		return nil, err
-	}
-	n := int64(0)
-	for _, rows := range found {
-		n += rows
-	}
-	if n > 0 {
-		return nil, deltaMistake("DELTA_NEW_CHECK_CONSTRAINT_VIOLATION", "23512",
-			fmt.Sprintf("%d rows of %s break the constraint %s.", n, a.place.shown, c.Text),
-			"numRows", strconv.FormatInt(n, 10), "tableName", a.place.shown, "checkConstraint", c.Text)
-	}
-	return &out, nil
+	return change, err
 }
 
 // noted tells the catalog what the table is like now, for those who list it.
@@ -282,11 +239,11 @@ func (sc *scope) alterFiles(t *catalog.Table, c *plan.TableChange) error {
 		}
 		m.SchemaJSON = schema.JSON()
 	case c.DropColumns != nil:
-		return tableOperation(t.ID, "DROP COLUMN")
+		return plan.TableOperation(t.ID, "DROP COLUMN")
 	case c.Rename != nil:
-		return tableOperation(t.ID, "RENAME COLUMN")
+		return plan.TableOperation(t.ID, "RENAME COLUMN")
 	default:
-		return tableOperation(t.ID, "ALTER TABLE ... CONSTRAINT")
+		return plan.TableOperation(t.ID, "ALTER TABLE ... CONSTRAINT")
 	}
 	return sc.session.engine.catalog.ReplaceTable(m)
 }
@@ -323,7 +280,7 @@ func (sc *scope) recommented(t *catalog.Table, schema plan.Type, c *plan.ColumnC
 			"newType", strconv.Quote(c.Type.SQL()))
 	}
 	if c.Comment == nil || c.Nullable != nil || c.Place.IsSet() || c.Default != nil {
-		return schema, tableOperation(t.ID, "ALTER COLUMN")
+		return schema, plan.TableOperation(t.ID, "ALTER COLUMN")
 	}
 	fields := slices.Clone(schema.Fields)
 	fields[at] = f.Without("comment").With("comment", plan.JSONText(*c.Comment))
@@ -350,7 +307,7 @@ func truncateTable(ctx context.Context, s *Session, c *plan.Truncate) (*Result, 
 		return nil, err
 	}
 	if c.Partition != nil {
-		return nil, deltaMistake("DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED", "0AKDC",
+		return nil, dml.Mistake("DELTA_TRUNCATE_TABLE_PARTITION_NOT_SUPPORTED", "0AKDC",
 			"TRUNCATE TABLE of a Delta table takes no partition; use DELETE.")
 	}
 	if err := snapshot.CheckRemovable(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 )
 
 // onDelta is a call of a DeltaTable that is a command here.
@@ -40,7 +41,7 @@ func ofDeltaTable(c plan.Command, err error) error {
 		e.Args["relationName"] = strings.TrimPrefix(e.Args["relationName"], of)
 	case "UNRESOLVED_COLUMN.WITH_SUGGESTION", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION":
 		if _, creates := c.(*plan.CreateTable); creates {
-			return deltaMistake("DELTA_INVALID_GENERATED_COLUMN_REFERENCES", "42621",
+			return dml.Mistake("DELTA_INVALID_GENERATED_COLUMN_REFERENCES", "42621",
 				"A generated column is computed from another one that there is not: "+e.Msg)
 		}
 	}
@@ -51,7 +52,7 @@ func ofDeltaTable(c plan.Command, err error) error {
 func (sc *scope) mustBeDelta(name []string) error {
 	missing := func(shown []string) error {
 		text := plan.QuoteParts(shown)
-		return deltaMistake("DELTA_MISSING_DELTA_TABLE", "42P01",
+		return dml.Mistake("DELTA_MISSING_DELTA_TABLE", "42P01",
 			"There is no Delta table "+text+".", "tableName", text)
 	}
 	if len(name) == 2 && name[0] == deltaFormat && (sc.formatOfPath(name) != nil) {

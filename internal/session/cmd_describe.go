@@ -9,6 +9,7 @@ import (
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // noted is a field with the comment that clients see in its metadata.
@@ -230,7 +231,7 @@ func (s *Session) describeColumn(d *described, c *plan.Describe) ([][]plan.Value
 	if at < 0 {
 		return nil, plan.AnalysisError("COLUMN_NOT_FOUND",
 			"There is no column "+plan.QuoteParts(c.Column)+".",
-			"colName", plan.QuoteParts(c.Column), "caseSensitiveConfig", `"`+caseKey+`"`)
+			"colName", plan.QuoteParts(c.Column), "caseSensitiveConfig", `"`+settings.CaseKey+`"`)
 	}
 	f := d.schema.Fields[at]
 	comment := f.Comment()

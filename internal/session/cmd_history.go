@@ -10,6 +10,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 )
 
 // deltaPlace is the Delta table that a statement is about.
@@ -29,7 +30,7 @@ func (sc *scope) deltaTable(name []string, statement string) (*deltaPlace, error
 		}
 		there, err := t.Exists()
 		if err == nil && !there {
-			err = deltaMistake("DELTA_TABLE_ONLY_OPERATION", "0AKDD",
+			err = dml.Mistake("DELTA_TABLE_ONLY_OPERATION", "0AKDD",
 				fmt.Sprintf("There is no Delta table at %s, and %s is for Delta tables.", name[1], statement),
 				"tableName", plan.Quote(name[1]), "operation", statement)
 		}
@@ -40,7 +41,7 @@ func (sc *scope) deltaTable(name []string, statement string) (*deltaPlace, error
 		return nil, err
 	}
 	if entry.Format != deltaFormat {
-		return nil, deltaMistake("DELTA_ONLY_OPERATION", "0AKDD",
+		return nil, dml.Mistake("DELTA_ONLY_OPERATION", "0AKDD",
 			fmt.Sprintf("%s is for Delta tables, and %s has the format %s.", statement, entry.ID, entry.Format),
 			"operation", statement)
 	}

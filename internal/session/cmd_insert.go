@@ -12,6 +12,8 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/sql"
 )
 
@@ -101,7 +103,7 @@ func (in *insertion) withDefaults(c *plan.Insert) (plan.Node, error) {
 	for i, row := range values.Rows {
 		m.Rows[i] = slices.Clone(row)
 		for j, e := range row {
-			if !isDefault(e) {
+			if !dml.IsDefault(e) {
 				continue
 			}
 			var err error
@@ -129,12 +131,6 @@ func (in *insertion) defaultOf(c *plan.Insert, j int) (plan.Expr, error) {
 		return plan.Lit(nil, plan.Null), nil
 	}
 	return sql.ParseExpr(text)
-}
-
-// isDefault recognises the word DEFAULT.
-func isDefault(e plan.Expr) bool {
-	a, ok := e.(*plan.UnresolvedAttribute)
-	return ok && len(a.Parts) == 1 && strings.EqualFold(a.Parts[0], "DEFAULT")
 }
 
 // insertTarget is the table that rows go into.
@@ -167,7 +163,7 @@ func (in *insertion) open(ctx context.Context) error {
 	if in.relation, err = in.scope.relationOf(ctx, in.table, nil); err != nil {
 		return err
 	}
-	if travels(in.relation.Options) {
+	if plan.Travels(in.relation.Options) {
 		return delta.HistoricalWrite(in.relation.Options)
 	}
 	f, ok := in.scope.format(in.table.Format)
@@ -232,7 +228,7 @@ func (in *insertion) byPosition(query plan.Node) error {
 		if in.byPath() {
 			shown = "delta.`file:" + in.table.Location + "`"
 		}
-		return deltaMistake("DELTA_INSERT_COLUMN_ARITY_MISMATCH", "42802",
+		return dml.Mistake("DELTA_INSERT_COLUMN_ARITY_MISMATCH", "42802",
 			fmt.Sprintf("The query gives %d columns, and %s takes %d.", len(outputs), shown, len(list)),
 			"tableName", shown, "columnName", "not enough data columns", "numColumns", strconv.Itoa(len(list)),
 			"insertColumns", strconv.Itoa(len(outputs)))
@@ -455,7 +451,7 @@ const overwriteOption = "partitionOverwriteMode"
 func (in *insertion) dynamic() bool {
 	mode, ok := in.options.Get(overwriteOption)
 	if !ok {
-		mode = in.scope.conf.value(overwriteKey)
+		mode = in.scope.conf.Value(settings.OverwriteKey)
 	}
 	return strings.EqualFold(mode, "dynamic") && len(in.relation.Partitions) > 0
 }

@@ -12,14 +12,8 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 )
-
-// deltaIllegal is an argument of a statement that Delta refuses.
-func deltaIllegal(condition, state, msg string, args ...string) *plan.Error {
-	e := plan.NewError("org.apache.spark.sql.delta.DeltaIllegalArgumentException", condition, msg, args...)
-	e.State = state
-	return e
-}
 
 // retentionCheckKey lets VACUUM remove files that readers may be at.
 const retentionCheckKey = "spark.databricks.delta.retentionDurationCheck.enabled"
@@ -40,13 +34,13 @@ func vacuum(ctx context.Context, s *Session, c *plan.Vacuum) (*Result, error) {
 		return nil, err
 	}
 	kept := snapshot.KeptFor()
-	checked := !strings.EqualFold(sc.conf.value(retentionCheckKey), "false")
+	checked := !strings.EqualFold(sc.conf.Value(retentionCheckKey), "false")
 	var given *time.Duration
 	if c.Hours != nil {
 		d := time.Duration(*c.Hours * float64(time.Hour))
 		given = &d
 		if least := int64(kept / time.Hour); checked && d == 0 && kept > 0 {
-			return nil, deltaIllegal("DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT", "22003",
+			return nil, dml.Illegal("DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT", "22003",
 				fmt.Sprintf("VACUUM keeps the files of the last %d hours, for those who still read older versions. "+
 					"If there are none set %s=false.", least, retentionCheckKey),
 				"configuredRetentionHours", strconv.FormatInt(least, 10))
@@ -146,7 +140,7 @@ func (sc *scope) restoredVersion(s *delta.Snapshot, o plan.Options) (int64, []de
 	text, _ := o.Get(plan.VersionAsOf)
 	version, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || version < first || version > last {
-		return 0, nil, deltaMistake("DELTA_CANNOT_RESTORE_TABLE_VERSION", "22003",
+		return 0, nil, dml.Mistake("DELTA_CANNOT_RESTORE_TABLE_VERSION", "22003",
 			fmt.Sprintf("There is no version %s to restore, only %d to %d.", text, first, last),
 			"version", text, "startVersion", strconv.FormatInt(first, 10), "endVersion", strconv.FormatInt(last, 10))
 	}
@@ -161,10 +155,10 @@ func notRestorable(err error) error {
 	}
 	switch e.Condition {
 	case "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION":
-		return deltaMistake("DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER", "22003", e.Msg,
+		return dml.Mistake("DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER", "22003", e.Msg,
 			"requestedTimestamp", e.Args["userTimestamp"], "earliestTimestamp", e.Args["commitTs"])
 	case "DELTA_TIMESTAMP_GREATER_THAN_COMMIT":
-		return deltaMistake("DELTA_CANNOT_RESTORE_TIMESTAMP_GREATER", "22003", e.Msg,
+		return dml.Mistake("DELTA_CANNOT_RESTORE_TIMESTAMP_GREATER", "22003", e.Msg,
 			"requestedTimestamp", e.Args["providedTimestamp"], "latestTimestamp", e.Args["lastCommitTimestamp"])
 	}
 	return err
@@ -250,7 +244,7 @@ func (sc *scope) checkCloned(ctx context.Context, target delta.Table, c *plan.Cl
 	case !there && c.Location == "":
 		return nil
 	case !c.Replace:
-		return deltaMistake("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "42601",
+		return dml.Mistake("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION", "42601",
 			"There is a table at "+c.Name[1]+" already.", "tableId", plan.QuoteParts(c.Name),
 			"tableLocation", target.Dir)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // undefined is what SET shows for a key without a value.
@@ -49,34 +50,34 @@ func set(_ context.Context, s *Session, c *plan.Set) (*Result, error) {
 // which the parser has made a name of.
 func setZone(s *Session, zone string) (*Result, error) {
 	if strings.EqualFold(zone, "LOCAL") {
-		zone = s.conf.base.defaults[zoneKey]
+		zone = s.conf.Base.Defaults[settings.ZoneKey]
 	}
 	if _, err := codec.Zone(zone); err != nil {
-		return nil, checkZone(zone)
+		return nil, settings.CheckZone(zone)
 	}
-	if err := s.conf.Set(zoneKey, zone); err != nil {
+	if err := s.conf.Set(settings.ZoneKey, zone); err != nil {
 		return nil, err
 	}
-	return answer(setSchema(&plan.Set{}), []plan.Value{zoneKey, zone}), nil
+	return answer(setSchema(&plan.Set{}), []plan.Value{settings.ZoneKey, zone}), nil
 }
 
 // everyKey is what SET -v lists: the keys that Spark documents. The column
 // meaning says what values a key takes.
-func everyKey(c *Conf) [][]plan.Value {
+func everyKey(c *settings.Conf) [][]plan.Value {
 	var rows [][]plan.Value
-	for _, d := range confRegistry().sorted {
-		if d.kind != kindSQL || !d.public() {
+	for _, d := range settings.Known().Sorted {
+		if d.Kind != settings.KindSQL || !d.Public() {
 			continue
 		}
-		value, ok := c.Lookup(d.key)
+		value, ok := c.Lookup(d.Key)
 		if !ok {
 			value = undefined
 		}
-		meaning := d.typ
-		if d.check != "" && d.check != "requirement" {
-			meaning += ", " + strings.Replace(d.check, ":", ": ", 1)
+		meaning := d.Typ
+		if d.Check != "" && d.Check != "requirement" {
+			meaning += ", " + strings.Replace(d.Check, ":", ": ", 1)
 		}
-		rows = append(rows, []plan.Value{d.key, value, meaning, ""})
+		rows = append(rows, []plan.Value{d.Key, value, meaning, ""})
 	}
 	return rows
 }
@@ -84,7 +85,7 @@ func everyKey(c *Conf) [][]plan.Value {
 // reset is RESET: one key or all.
 func reset(_ context.Context, s *Session, c *plan.Reset) (*Result, error) {
 	if c.Key == "" {
-		s.conf.reset()
+		s.conf.Reset()
 		return empty(), nil
 	}
 	return empty(), s.conf.Unset(c.Key)

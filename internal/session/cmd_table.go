@@ -48,7 +48,7 @@ func (sc *scope) replaceTable(ctx context.Context, c *plan.CreateTable, id plan.
 		return err
 	}
 	if id.Catalog == catalog.SparkCatalog && !selfDescribing(f.Name) {
-		return tableOperation(id, "REPLACE TABLE")
+		return plan.TableOperation(id, "REPLACE TABLE")
 	}
 	if old == nil && !c.OrCreate {
 		return catalog.TableNotFound(id.Parts(), sc.session.dropPath())

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // write is df.write and df.writeTo.
@@ -61,7 +62,7 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 	sc, c := w.scope, w.command
 	name := c.Format
 	if name == "" {
-		name = sc.conf.value(formatKey)
+		name = sc.conf.Value(settings.FormatKey)
 	}
 	f, ok := sc.format(name)
 	if !ok {
@@ -100,7 +101,7 @@ func (w *writer) save(ctx context.Context) (*Result, error) {
 	if options == nil {
 		options = plan.Options{}
 	}
-	dynamic := strings.EqualFold(sc.conf.value(overwriteKey), "dynamic") && len(partitions) > 0
+	dynamic := strings.EqualFold(sc.conf.Value(settings.OverwriteKey), "dynamic") && len(partitions) > 0
 	if _, ok := options.Get(overwriteOption); !ok && dynamic {
 		options[overwriteOption] = "dynamic"
 	}
@@ -343,7 +344,7 @@ func (w *writer) replaceV2(ctx context.Context, id plan.TableID, old *catalog.Ta
 	case old.IsView():
 		return nil, expectTable(id.Parts(), "REPLACE TABLE")
 	case !selfDescribing(old.Format):
-		return nil, tableOperation(id, "REPLACE TABLE")
+		return nil, plan.TableOperation(id, "REPLACE TABLE")
 	}
 	return w.remake(ctx, id, old, false)
 }
@@ -361,7 +362,7 @@ func (w *writer) setOption(key, value string) {
 // overwriteWhere is overwrite(condition): a constant true means every row.
 func (w *writer) overwriteWhere(ctx context.Context, t *catalog.Table) (*Result, error) {
 	if !isTrue(w.command.Condition) && !selfDescribing(t.Format) {
-		return nil, tableOperation(t.ID, "OVERWRITE BY FILTER")
+		return nil, plan.TableOperation(t.ID, "OVERWRITE BY FILTER")
 	}
 	return w.into(ctx, t, true, true)
 }

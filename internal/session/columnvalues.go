@@ -8,6 +8,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 	"github.com/weir-dev/weir/internal/sql"
 )
 
@@ -35,7 +36,7 @@ func (sc *scope) checkValues(t *newTable) error {
 				fmt.Sprintf("The column %s is computed and has a DEFAULT.", f.Name), "colName", plan.Quote(f.Name),
 				"defaultValue", f.Entry(plan.DefaultMark), "genExpr", f.Entry(plan.GeneratedMark))
 		case t.format.Name != deltaFormat && computed:
-			err = tableOperation(t.entry.ID, "generated columns")
+			err = plan.TableOperation(t.entry.ID, "generated columns")
 		case t.format.Name != deltaFormat && f.Has(plan.DefaultMark):
 			err = plan.Unsupported("The option DEFAULT of a column in a table of the format " + t.format.Name)
 		case f.Has(plan.GeneratedMark):
@@ -97,14 +98,14 @@ func (sc *scope) checkGenerated(schema plan.Type, f plan.Field) error {
 	}
 	e := exprs[0]
 	if name := changing(e); name != "" {
-		return deltaMistake("DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN", "42621",
+		return dml.Mistake("DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN", "42621",
 			name+" cannot be used in a generated column.", "expression", name)
 	}
 	if volatile(e) {
 		return refuse("generation expression is not deterministic")
 	}
 	if want := f.Type.Unbounded(); !e.Type().EqualIgnoringNull(want) {
-		return deltaMistake("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", "42K09",
+		return dml.Mistake("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH", "42K09",
 			fmt.Sprintf("The column %s is %s, and what it is generated from is %s.", f.Name, want.SQL(),
 				e.Type().SQL()),
 			"columnName", f.Name, "expressionType", e.Type().SQL(), "columnType", want.SQL())

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 )
 
 // handler runs the commands of one type.
@@ -39,7 +40,7 @@ func handlers() []handler {
 		on(mergeSchema, mergeRows),
 		on(nothing, noOp),
 		on(nothing, onDelta),
-		on(optimizeSchema, optimize),
+		on(dml.OptimizeSchema, optimize),
 		on(nothing, reset),
 		on(restoreSchema, restore),
 		on(setSchema, set),
@@ -115,7 +116,7 @@ func (s *Session) afterWrite(c plan.Command) error {
 	default:
 		return nil
 	}
-	if _, ok := s.conf.explicit(txnVersionKey); !ok || !strings.EqualFold(s.conf.value(txnResetKey), "true") {
+	if _, ok := s.conf.Explicit(txnVersionKey); !ok || !strings.EqualFold(s.conf.Value(txnResetKey), "true") {
 		return nil
 	}
 	return s.conf.Unset(txnVersionKey)

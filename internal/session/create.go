@@ -13,6 +13,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -40,7 +41,7 @@ func (sc *scope) formatOf(name string, id plan.TableID) (*connector.Format, erro
 	if name == "" {
 		name = deltaFormat
 		if id.Catalog == catalog.SparkCatalog {
-			name = sc.conf.value(formatKey)
+			name = sc.conf.Value(settings.FormatKey)
 		}
 	}
 	f, ok := sc.format(name)
@@ -143,7 +144,7 @@ func (sc *scope) checkColumns(t *newTable) error {
 
 // column is the place of a column by name, -1 when there is none.
 func (sc *scope) column(schema plan.Type, name string) int {
-	exact := sc.conf.flag(caseKey)
+	exact := sc.conf.Flag(settings.CaseKey)
 	return slices.IndexFunc(schema.Fields, func(f plan.Field) bool {
 		return f.Name == name || !exact && strings.EqualFold(f.Name, name)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weir-dev/weir/internal/delta"
+	"github.com/weir-dev/weir/internal/session/dml"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -28,7 +29,7 @@ func TestZOrderKeepsNeighboursTogether(t *testing.T) {
 		return snapshot
 	}
 	_, size := load().NumFiles()
-	must(t, s, fmt.Sprintf("SET %s = %d", bigFileKey, size/4+1), "OPTIMIZE t ZORDER BY (x, y)")
+	must(t, s, fmt.Sprintf("SET %s = %d", dml.BigFileKey, size/4+1), "OPTIMIZE t ZORDER BY (x, y)")
 	var got []string
 	for _, f := range load().Files() {
 		var stats struct{ MinValues, MaxValues map[string]int }

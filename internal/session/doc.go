@@ -5,7 +5,9 @@
 // An Engine owns the data directory: the lock on it, the catalog, the registry
 // of runs, the manager of streaming queries. A Session analyses plans, runs
 // batch queries lazily, executes commands (cmd_*.go, one family a file, joined
-// by the list in command.go) and starts streams.
+// by the list in command.go) and starts streams. Below it, settings has the keys of the
+// configuration, dml the statements that change rows of Delta tables, spool the rows of
+// a batch that are read more than once, artifact what a client uploads.
 //
 // Rules:
 //

@@ -28,6 +28,7 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/stream"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -77,7 +78,7 @@ type Engine struct {
 	ids         *plan.IDs
 	snapshots   delta.Cache
 	log         *slog.Logger
-	base        *baseConf
+	base        *settings.Base
 	parallelism int
 	format      func(name string) (*connector.Format, bool)
 	handlers    map[reflect.Type]handler
@@ -239,36 +240,36 @@ func (e *Engine) volumeDir(name vfs.VolumeName) (string, error) {
 	return v.Location, nil
 }
 
-// baseConf checks the settings of the server's start.
-func (e *Engine) baseConf() (*baseConf, error) {
-	base := &baseConf{
-		set: map[string]string{
-			"spark.app.id":      "weir-" + uuid.NewString(),
-			"spark.app.name":    stream.NoApplication,
-			"spark.master":      "local[" + strconv.Itoa(e.parallelism) + "]",
-			"spark.executor.id": "driver",
-			warehouseKey:        e.warehouse(),
+// settings.Base checks the settings of the server's start.
+func (e *Engine) baseConf() (*settings.Base, error) {
+	base := &settings.Base{
+		Set: map[string]string{
+			"spark.app.id":        "weir-" + uuid.NewString(),
+			"spark.app.name":      stream.NoApplication,
+			"spark.master":        "local[" + strconv.Itoa(e.parallelism) + "]",
+			"spark.executor.id":   "driver",
+			settings.WarehouseKey: e.warehouse(),
 		},
-		defaults: map[string]string{
-			zoneKey: e.hostZone(),
+		Defaults: map[string]string{
+			settings.ZoneKey: e.hostZone(),
 			// The client would append the trace to every message.
 			"spark.sql.connect.serverStacktrace.enabled": "false",
 		},
 	}
 	for key, value := range e.options.Confs {
-		d := confRegistry().byKey[key]
+		d := settings.Known().ByKey[key]
 		var err error
 		if d == nil {
-			err = checkUnknown(key)
+			err = settings.CheckUnknown(key)
 			e.warnUnknown(key)
 		} else {
-			err = d.accepts(value)
+			err = d.Accepts(value)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	maps.Copy(base.set, e.options.Confs)
+	maps.Copy(base.Set, e.options.Confs)
 	return base, nil
 }
 
@@ -277,7 +278,7 @@ func (e *Engine) baseConf() (*baseConf, error) {
 func (e *Engine) warnUnknown(key string) {
 	if looksLikeSparks(key) {
 		e.log.Warn("Spark has no such setting; it changes nothing", "key", key,
-			"nearest", nearestKey(key, confRegistry().sorted))
+			"nearest", settings.Nearest(key, settings.Known().Sorted))
 	}
 }
 
@@ -309,12 +310,12 @@ func (e *Engine) hostZone() string {
 func (e *Engine) Monitor() *monitor.Registry { return e.registry }
 
 // ApplicationID is what Spark calls the id of an application: spark.app.id.
-func (e *Engine) ApplicationID() string { return e.base.set["spark.app.id"] }
+func (e *Engine) ApplicationID() string { return e.base.Set["spark.app.id"] }
 
 // Number is a number, time or size among the settings of the server's start, in
 // the setting's own unit.
 func (e *Engine) Number(key string) int64 {
-	number, err := NumberOf(e.base.set, key)
+	number, err := NumberOf(e.base.Set, key)
 	if err != nil {
 		panic("session: " + err.Error()) // they were checked
 	}
@@ -323,12 +324,12 @@ func (e *Engine) Number(key string) int64 {
 
 // NumberOf is Number among settings without an engine.
 func NumberOf(confs map[string]string, key string) (int64, error) {
-	d := confRegistry().byKey[key]
-	text := newConf(&baseConf{set: confs}).value(key)
-	if err := d.accepts(text); err != nil {
+	d := settings.Known().ByKey[key]
+	text := settings.New(&settings.Base{Set: confs}).Value(key)
+	if err := d.Accepts(text); err != nil {
 		return 0, err
 	}
-	number, ok, err := d.parse(text)
+	number, ok, err := d.Parse(text)
 	if err == nil && !ok {
 		err = fmt.Errorf("the setting %s is no number: %s", key, text)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -80,8 +81,8 @@ func TestOpenRemovesWhatWasTemporary(t *testing.T) {
 
 func TestOpenRefusesSettingsOfTheWrongType(t *testing.T) {
 	o := testOptions(vfs.NewMemory())
-	o.Confs[partitionsKey] = "many"
-	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), partitionsKey) {
+	o.Confs[settings.PartitionsKey] = "many"
+	if _, err := Open(o); err == nil || !strings.Contains(err.Error(), settings.PartitionsKey) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/weir-dev/weir/internal/eval"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
+	"github.com/weir-dev/weir/internal/session/settings"
+	"github.com/weir-dev/weir/internal/session/spool"
 	"github.com/weir-dev/weir/internal/sql"
 )
 
@@ -27,7 +30,7 @@ func fold(name string) string { return strings.ToLower(name) }
 // instant of its start (S3).
 type scope struct {
 	session *Session
-	conf    *Conf
+	conf    *settings.Conf
 	eval    *function.Env
 	files   *connector.Env
 	formats map[string]*connector.Format // that only this statement knows
@@ -35,8 +38,8 @@ type scope struct {
 
 // begin fixes what a statement sees.
 func (s *Session) begin() (*scope, error) {
-	conf := s.conf.frozen()
-	zone, err := codec.Zone(conf.value(zoneKey))
+	conf := s.conf.Frozen()
+	zone, err := codec.Zone(conf.Value(settings.ZoneKey))
 	if err != nil {
 		return nil, err
 	}
@@ -53,10 +56,10 @@ func (s *Session) begin() (*scope, error) {
 		case function.SearchPath:
 			return searchPath
 		}
-		return conf.value(key)
+		return conf.Value(key)
 	}
 	sc := &scope{session: s, conf: conf, eval: &function.Env{
-		ANSI: conf.flag(ansiKey), Zone: zone, Now: time.Now().UnixMicro(), Conf: lookup,
+		ANSI: conf.Flag(settings.AnsiKey), Zone: zone, Now: time.Now().UnixMicro(), Conf: lookup,
 		Schema: sql.ParseSchemaText, Memory: s.engine.queryBudget(conf),
 	}}
 	sc.files = &connector.Env{
@@ -77,14 +80,52 @@ func (s *Session) begin() (*scope, error) {
 func (sc *scope) analyzer() *analyze.Analyzer {
 	return &analyze.Analyzer{
 		Names: names{sc}, From: names{sc}, Eval: sc.eval, IDs: sc.session.engine.ids,
-		CaseSensitive: sc.conf.flag(caseKey),
+		CaseSensitive: sc.conf.Flag(settings.CaseKey),
 		Column:        sc.onlyColumn, PivotMost: sc.number("spark.sql.pivotMaxValues"),
 	}
 }
 
+// statement is what a statement that changes a table sees.
+func (sc *scope) statement() *dml.Statement {
+	f, _ := sc.session.engine.format(deltaFormat)
+	a := sc.analyzer()
+	return &dml.Statement{
+		Analyzer: a, Eval: sc.eval, Files: sc.files, Conf: sc.conf.Value, Delta: f,
+		Partitions: sc.partitions(), Own: sc.own,
+		Query: func(ctx context.Context, n plan.Node) (chunk.Rows, error) { return sc.query(ctx, a, n) },
+		Spool: func(schema plan.Type, rows chunk.Rows) (*spool.Spool, error) {
+			return sc.session.engine.spooled(schema, rows, sc.eval.Memory)
+		},
+	}
+}
+
+// own makes a format that only this statement knows.
+func (sc *scope) own(f *connector.Format) {
+	if sc.formats == nil {
+		sc.formats = map[string]*connector.Format{}
+	}
+	sc.formats[f.Name] = f
+}
+
+// query runs a plan over resolved relations and expressions.
+func (sc *scope) query(ctx context.Context, a *analyze.Analyzer, n plan.Node) (chunk.Rows, error) {
+	n, err := a.Finish(n)
+	if err != nil {
+		return nil, err
+	}
+	if err := sc.checkPython(n); err != nil {
+		return nil, err
+	}
+	r, err := sc.run(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	return r.Rows, nil
+}
+
 // partitions is spark.sql.shuffle.partitions.
 func (sc *scope) partitions() int {
-	n, err := strconv.Atoi(strings.TrimSpace(sc.conf.value(partitionsKey)))
+	n, err := strconv.Atoi(strings.TrimSpace(sc.conf.Value(settings.PartitionsKey)))
 	if err != nil || n < 1 {
 		return 0 // the default of exec
 	}

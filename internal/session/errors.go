@@ -128,13 +128,6 @@ func forgive(err error, forgiven bool, conditions ...string) error {
 	return err
 }
 
-// tableOperation refuses what a table's format cannot do.
-func tableOperation(id plan.TableID, operation string) *plan.Error {
-	return plan.AnalysisError("UNSUPPORTED_FEATURE.TABLE_OPERATION",
-		fmt.Sprintf("%s cannot be done to the table %s.", operation, plan.QuoteParts(id.Parts())),
-		"tableName", plan.QuoteParts(id.Parts()), "operation", operation)
-}
-
 func columnExists(name string) *plan.Error {
 	return plan.AnalysisError("COLUMN_ALREADY_EXISTS",
 		fmt.Sprintf("The column %s occurs twice.", plan.Quote(name)), "columnName", plan.Quote(name))

@@ -4,14 +4,7 @@ import (
 	"strings"
 
 	"github.com/weir-dev/weir/internal/chunk"
-)
-
-// The settings that bound memory. Both take sizes such as 512m and 4g.
-const (
-	// queryMemoryKey bounds what one query, batch or streaming, may hold.
-	queryMemoryKey = "weir.query.maxMemory"
-	// serverMemoryKey bounds what all queries of a server hold together.
-	serverMemoryKey = "weir.server.maxMemory"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // unknownMemory is Options.Memory when nobody says: a small machine.
@@ -26,11 +19,11 @@ const (
 
 // serverBudget is what all queries may hold together.
 func (e *Engine) serverBudget() *chunk.Budget {
-	limit, ok := sizeOf(e.options.Confs[serverMemoryKey])
+	limit, ok := sizeOf(e.options.Confs[settings.ServerMemoryKey])
 	if !ok {
 		limit = e.memory() / serverShare
 	}
-	return chunk.NewBudget(nil, limit, serverMemoryKey)
+	return chunk.NewBudget(nil, limit, settings.ServerMemoryKey)
 }
 
 func (e *Engine) memory() int64 {
@@ -41,16 +34,16 @@ func (e *Engine) memory() int64 {
 }
 
 // queryBudget is what one query may hold, its state included.
-func (e *Engine) queryBudget(conf *Conf) *chunk.Budget {
-	limit, ok := sizeOf(conf.value(queryMemoryKey))
+func (e *Engine) queryBudget(conf *settings.Conf) *chunk.Budget {
+	limit, ok := sizeOf(conf.Value(settings.QueryMemoryKey))
 	if !ok {
 		limit = e.memory() / queryShare
 	}
-	return chunk.NewBudget(e.budget, limit, queryMemoryKey)
+	return chunk.NewBudget(e.budget, limit, settings.QueryMemoryKey)
 }
 
 // sizeOf reads a size; an unset one is none.
 func sizeOf(text string) (int64, bool) {
-	n, ok := parseSuffixed(strings.TrimSpace(text), sizeUnits, 1)
+	n, ok := settings.ParseSuffixed(strings.TrimSpace(text), settings.SizeUnits, 1)
 	return int64(n), ok && n > 0
 }

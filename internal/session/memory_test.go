@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -66,14 +67,14 @@ func TestQueriesStayWithinTheirMemory(t *testing.T) {
 
 func TestAllQueriesTogetherStayWithinTheServersMemory(t *testing.T) {
 	o := testOptions(vfs.NewMemory())
-	o.Confs[serverMemoryKey] = "8m"
+	o.Confs[settings.ServerMemoryKey] = "8m"
 	e, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(t.Context()) })
 	got := mistake(t, e.NewSession("u", "a"), "SELECT length(repeat('x', 9000000))")
-	if got.Condition != "UNABLE_TO_ACQUIRE_MEMORY" || !strings.Contains(got.Error(), serverMemoryKey) {
+	if got.Condition != "UNABLE_TO_ACQUIRE_MEMORY" || !strings.Contains(got.Error(), settings.ServerMemoryKey) {
 		t.Errorf("got %v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/exec"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/sql"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -31,7 +32,7 @@ func (n names) Table(ctx context.Context, t *plan.NamedTable) (plan.Node, error)
 		if t.Streaming && !v.streaming {
 			return nil, notAStream(t.Name)
 		}
-		if travels(t.Options) {
+		if plan.Travels(t.Options) {
 			return nil, noTimeTravel(t.Name)
 		}
 		return aliased(v.plan, t.Name), nil
@@ -83,13 +84,13 @@ func (sc *scope) exists(f *connector.Format, t *plan.NamedTable) error {
 
 // entry is a table or view of the catalog as a relation.
 func (n names) entry(ctx context.Context, t *catalog.Table, use *plan.NamedTable) (plan.Node, error) {
-	if t.IsView() && travels(use.Options) {
+	if t.IsView() && plan.Travels(use.Options) {
 		return nil, noTimeTravel(t.ID.Parts())
 	}
 	if t.IsView() {
 		return n.view(t)
 	}
-	if !selfDescribing(t.Format) && travels(use.Options) {
+	if !selfDescribing(t.Format) && plan.Travels(use.Options) {
 		return nil, noTimeTravel(t.ID.Parts())
 	}
 	relation, err := n.sc.relationOf(ctx, t, use)
@@ -100,13 +101,6 @@ func (n names) entry(ctx context.Context, t *catalog.Table, use *plan.NamedTable
 		return nil, notStreamed(f.Name, "reading")
 	}
 	return &plan.Scan{Relation: *relation, Streaming: use.Streaming}, nil
-}
-
-// travels reports whether options name an older version.
-func travels(o plan.Options) bool {
-	_, byVersion := o.Get(plan.VersionAsOf)
-	_, byTime := o.Get(plan.TimestampAsOf)
-	return byVersion || byTime
 }
 
 func noTimeTravel(name []string) error {
@@ -189,7 +183,7 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 	m := *r
 	if r.Schema != nil {
 		schema := *r.Schema
-		if strings.EqualFold(n.sc.conf.value(charAsStringKey), "true") {
+		if strings.EqualFold(n.sc.conf.Value(charAsStringKey), "true") {
 			schema = schema.Unbounded()
 		}
 		if err := schema.CharAsString(); err != nil {
@@ -198,7 +192,7 @@ func (n names) Relation(ctx context.Context, r *plan.Read) (*plan.Relation, erro
 		m.Schema = &schema
 	}
 	if m.Format == "" {
-		m.Format = n.sc.conf.value(formatKey)
+		m.Format = n.sc.conf.Value(settings.FormatKey)
 	}
 	f, ok := n.sc.format(m.Format)
 	if !ok {

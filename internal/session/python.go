@@ -13,6 +13,7 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/pyworker"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // Settings of Python code.
@@ -73,7 +74,7 @@ func (b *streamStart) python() *exec.Python {
 // pythonSettings are those that shape what functions see.
 func (sc *scope) pythonSettings() pyworker.Settings {
 	return pyworker.Settings{
-		Zone: sc.conf.value(zoneKey), Safe: sc.conf.flag(safeArrowKey), ByName: sc.conf.flag(byNameKey),
+		Zone: sc.conf.Value(settings.ZoneKey), Safe: sc.conf.Flag(safeArrowKey), ByName: sc.conf.Flag(byNameKey),
 	}
 }
 
@@ -96,7 +97,7 @@ func (sc *scope) checkPython(n plan.Node) error {
 
 // number is a setting that is a whole number.
 func (sc *scope) number(key string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(sc.conf.value(key)))
+	n, err := strconv.Atoi(strings.TrimSpace(sc.conf.Value(key)))
 	if err != nil {
 		return 0
 	}

@@ -33,7 +33,7 @@ func (sc *scope) realTime(interval string) (stream.Trigger, error) {
 		return stream.Trigger{}, plan.IllegalArgument(
 			"requirement failed: the duration of a batch has to be positive: %s", interval)
 	}
-	if least := stream.Millis(sc.conf.value(realTimeLeastKey), 5*time.Second).Milliseconds(); ms < least {
+	if least := stream.Millis(sc.conf.Value(realTimeLeastKey), 5*time.Second).Milliseconds(); ms < least {
 		return stream.Trigger{}, plan.NewError(plan.ClassIllegal,
 			"INVALID_STREAMING_REAL_TIME_MODE_TRIGGER_INTERVAL",
 			fmt.Sprintf("the interval of a real-time trigger is at least %d ms (%s), and this is %d ms.", least,
@@ -63,7 +63,7 @@ var sourceClasses = map[string]string{
 
 // checkRealTime refuses sinks and output modes as Spark does when a query starts.
 func (b *streamStart) checkRealTime(mode plan.OutputMode) error {
-	if b.scope.conf.flag(realTimeCheckKey) && !realTimeSinks[b.format.Name] {
+	if b.scope.conf.Flag(realTimeCheckKey) && !realTimeSinks[b.format.Name] {
 		class := sinkClasses[b.format.Name]
 		if class == "" {
 			class = "org.apache.spark.sql.execution.streaming.sinks.FileStreamSink"

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/codec"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/vfs"
 )
 
@@ -33,7 +34,7 @@ func openEngine(t testing.TB, fsys vfs.FS) *Engine {
 func testOptions(fsys vfs.FS) Options {
 	return Options{
 		Dir: "/data", WorkDir: "/here", Files: fsys, Parallelism: 2,
-		Confs: map[string]string{zoneKey: "UTC", partitionsKey: "2"},
+		Confs: map[string]string{settings.ZoneKey: "UTC", settings.PartitionsKey: "2"},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
 )
 
 // place finds the checkpoint, and checks what lies below it.
@@ -55,12 +56,12 @@ func (b *streamStart) checkSchemaLog(scan *plan.Scan, text string, checkpoint co
 	log := path.Join(loc.Path, named)
 	switch {
 	case !strings.HasPrefix(log, checkpoint.Dir+"/"):
-		return deltaMistake("DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT", "22000",
+		return dml.Mistake("DELTA_STREAMING_SCHEMA_LOCATION_NOT_UNDER_CHECKPOINT", "22000",
 			fmt.Sprintf("The schema log %s has to lie below the query's checkpoint, %s.", text,
 				checkpoint.Dir),
 			"schemaTrackingLocation", log, "checkpointLocation", "file:"+checkpoint.Dir)
 	case seen[log] != 0 && seen[log] != scan.Source:
-		return deltaMistake("DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT", "22000",
+		return dml.Mistake("DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT", "22000",
 			fmt.Sprintf("Two sources of the query have the schema log %s; give each its own, or a "+
 				"streamingSourceTrackingId.", text), "loc", log, "table", table.Dir)
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/session/artifact"
+	"github.com/weir-dev/weir/internal/session/settings"
+	"github.com/weir-dev/weir/internal/session/spool"
 	"github.com/weir-dev/weir/internal/stream"
 )
 
@@ -17,7 +19,7 @@ import (
 type Session struct {
 	engine    *Engine
 	user, id  string
-	conf      *Conf
+	conf      *settings.Conf
 	bus       *monitor.Bus
 	artifacts *artifact.Store
 	queries   queryList
@@ -31,7 +33,7 @@ type Session struct {
 	marked    map[string]bool // tables that CACHE TABLE named
 	functions map[string]*plan.PythonUDF
 	memories  map[string]*stream.Query // of memory sinks with a view, by run id
-	spools    map[string]*spool        // of the batch that a foreachBatch is at
+	spools    map[string]*spool.Spool  // of the batch that a foreachBatch is at
 	writes    *batchWrites             // of that batch, where it shall be written once
 	told      map[string]bool          // notes that are in the log, at most mostTold
 }
@@ -54,14 +56,14 @@ func (s *Session) tell(notes []string) {
 // NewSession makes a session with the server's settings.
 func (e *Engine) NewSession(userID, sessionID string) *Session {
 	s := &Session{
-		engine: e, user: userID, id: sessionID, conf: newConf(e.base), bus: monitor.NewBus(),
+		engine: e, user: userID, id: sessionID, conf: settings.New(e.base), bus: monitor.NewBus(),
 		artifacts: artifact.New(e.fs, e.tempDir("artifacts")),
 		catalog:   catalog.SparkCatalog, schema: catalog.DefaultSchema,
 		views: map[string]*view{}, cached: map[string]plan.Node{}, marked: map[string]bool{},
 		functions: map[string]*plan.PythonUDF{}, memories: map[string]*stream.Query{},
-		spools: map[string]*spool{}, told: map[string]bool{},
+		spools: map[string]*spool.Spool{}, told: map[string]bool{},
 	}
-	if name := s.conf.value(defaultCatalog); e.catalog.HasCatalog(name) {
+	if name := s.conf.Value(settings.DefaultCatalog); e.catalog.HasCatalog(name) {
 		s.catalog = name
 	}
 	e.enter(s)
@@ -78,7 +80,7 @@ func (e *Engine) enter(s *Session) {
 // temporary views, functions, cached frames and artifacts, and shares none.
 func (s *Session) Clone(sessionID string) *Session {
 	c := s.engine.NewSession(s.user, sessionID)
-	c.conf = s.conf.clone()
+	c.conf = s.conf.Clone()
 	c.artifacts.Inherit(s.artifacts)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +96,7 @@ func (s *Session) Clone(sessionID string) *Session {
 // why is what the pages say of the queries that ended with it.
 func (s *Session) Release(ctx context.Context, why string) error {
 	var errs []error
-	if s.conf.value(onReleaseKey) != "detach" {
+	if s.conf.Value(settings.OnReleaseKey) != "detach" {
 		for _, q := range s.Streams() {
 			q.Record().Because(why)
 			errs = append(errs, q.Stop(ctx))
@@ -115,7 +117,7 @@ func (s *Session) ID() string { return s.id }
 func (s *Session) UserID() string { return s.user }
 
 // Conf is the session's settings.
-func (s *Session) Conf() *Conf { return s.conf }
+func (s *Session) Conf() *settings.Conf { return s.conf }
 
 // Bus carries the events of the session's queries to its listeners.
 func (s *Session) Bus() *monitor.Bus { return s.bus }

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/monitor"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/sql"
 	"github.com/weir-dev/weir/internal/stream"
 	"github.com/weir-dev/weir/internal/vfs"
@@ -103,7 +104,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 	if err := sc.checkPython(resolved); err != nil {
 		return nil, err
 	}
-	if sc.conf.value(unsupportedKey) != "false" {
+	if sc.conf.Value(settings.UnsupportedKey) != "false" {
 		if err := analyze.CheckStreaming(resolved, mode); err != nil {
 			return nil, err
 		}
@@ -131,7 +132,7 @@ func (b *streamStart) config(ctx context.Context) (*stream.Config, error) {
 			return explainRunning(n, extended, physicalStream{mode, sc.partitions(), sc.eval})
 		},
 	}
-	config.Settings = config.StartedWith(b.spec.Options, sc.conf.told(b.format.Name, b.spec.Path))
+	config.Settings = config.StartedWith(b.spec.Options, sc.conf.Told(b.format.Name, b.spec.Path))
 	return config, nil
 }
 
@@ -160,7 +161,7 @@ func (b *streamStart) notes(resolved plan.Node) ([]string, error) {
 }
 
 // pinned are the session's values of the settings that offsets/N record.
-func pinned(c *Conf) map[string]string {
+func pinned(c *settings.Conf) map[string]string {
 	values := map[string]string{}
 	for _, key := range stream.PinnedKeys() {
 		if v, ok := c.Lookup(key); ok {
@@ -241,7 +242,7 @@ func (b *streamStart) target(ctx context.Context, resolved plan.Node, mode plan.
 	}
 	name := c.Format
 	if name == "" {
-		name = sc.conf.value(formatKey)
+		name = sc.conf.Value(settings.FormatKey)
 	}
 	f, ok := sc.format(name)
 	if !ok {
@@ -343,7 +344,7 @@ func (b *streamStart) forgets(mode plan.OutputMode) bool {
 func (b *streamStart) checkpoint() (connector.Place, bool, error) {
 	sc := b.scope
 	text, ok := b.spec.Options.Get("checkpointLocation")
-	if root, set := sc.conf.Lookup(checkpointKey); !ok && set && root != "" {
+	if root, set := sc.conf.Lookup(settings.CheckpointKey); !ok && set && root != "" {
 		name := b.spec.QueryName
 		if name == "" {
 			name = newID()
@@ -364,8 +365,8 @@ func (b *streamStart) checkpoint() (connector.Place, bool, error) {
 		return connector.Place{FS: vfs.Unsynced(sc.session.engine.fs), Dir: path.Clean(dir)}, true, nil
 	}
 	e := plan.AnalysisError("_LEGACY_ERROR_TEMP_1298", "The query needs a checkpointLocation.",
-		"config", checkpointKey)
-	e.Hint = `Give one with option("checkpointLocation", …) or set ` + checkpointKey + "."
+		"config", settings.CheckpointKey)
+	e.Hint = `Give one with option("checkpointLocation", …) or set ` + settings.CheckpointKey + "."
 	return connector.Place{}, false, e
 }
 

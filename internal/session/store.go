@@ -10,6 +10,7 @@ import (
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // assigner casts the columns of a query to those of a table as
@@ -24,7 +25,7 @@ type assigner struct {
 
 func (sc *scope) assigner(id plan.TableID) *assigner {
 	return &assigner{
-		table: plan.QuoteParts(id.Parts()), policy: strings.ToUpper(sc.conf.value(assignmentKey)),
+		table: plan.QuoteParts(id.Parts()), policy: strings.ToUpper(sc.conf.Value(settings.AssignmentKey)),
 		env: sc.eval, ids: sc.session.engine.ids,
 	}
 }

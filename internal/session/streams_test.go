@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/monitor/health"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 	"github.com/weir-dev/weir/internal/stream"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -214,7 +215,7 @@ func TestReleaseStopsTheSessionsQueries(t *testing.T) {
 func TestDetachedQueriesOutliveTheirSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := openEngine(t, vfs.NewMemory()).NewSession("u", "a")
-		if err := s.Conf().Set(onReleaseKey, "detach"); err != nil {
+		if err := s.Conf().Set(settings.OnReleaseKey, "detach"); err != nil {
 			t.Fatal(err)
 		}
 		q := start(t, s, &plan.StartStream{Input: rate(), Format: "noop"})
@@ -280,7 +281,7 @@ func TestCheckpointLocations(t *testing.T) {
 		s := openEngine(t, fsys).NewSession("u", "a")
 		start(t, s, &plan.StartStream{Input: rate(), Format: "noop",
 			Options: plan.Options{"checkpointLocation": "/own"}})
-		if err := s.Conf().Set(checkpointKey, "/root"); err != nil {
+		if err := s.Conf().Set(settings.CheckpointKey, "/root"); err != nil {
 			t.Fatal(err)
 		}
 		start(t, s, &plan.StartStream{Input: rate(), Format: "noop", QueryName: "named"})

@@ -11,6 +11,8 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/dml"
+	"github.com/weir-dev/weir/internal/session/spool"
 )
 
 // upsert makes the sink of a query in mode update whose groups take the place of what a
@@ -77,7 +79,7 @@ func (k *upsertSink) Write(ctx context.Context, batch connector.Batch) (int64, e
 			break
 		}
 	}
-	return uncounted, errors.Join(err, rows.remove())
+	return uncounted, errors.Join(err, rows.Remove())
 }
 
 // upsertAttempts bounds how often a batch is merged anew because another writer changed
@@ -98,26 +100,15 @@ func outpaced(err error) bool {
 	}, condition)
 }
 
-func (k *upsertSink) merge(ctx context.Context, rows *spool, batch int64) error {
+func (k *upsertSink) merge(ctx context.Context, rows *spool.Spool, batch int64) error {
 	sc := *k.scope
 	sc.formats = nil
 	c, err := k.statement(rows)
 	if err != nil {
 		return err
 	}
-	t, err := sc.target(ctx, "MERGE", c.Table, c.Source)
-	if err != nil {
-		return err
-	}
-	t.txn = &delta.Txn{AppID: k.spec.QueryID, Version: batch, LastUpdated: sc.files.Now().UnixMilli()}
-	if t.txn.Done(t.snapshot) {
-		return nil
-	}
-	m := &merge{target: t, batch: rows}
-	if err := m.resolve(c); err != nil {
-		return err
-	}
-	return m.run(ctx)
+	txn := &delta.Txn{AppID: k.spec.QueryID, Version: batch, LastUpdated: sc.files.Now().UnixMilli()}
+	return dml.MergeBatch(ctx, sc.statement(), c, rows, txn)
 }
 
 // Names of the two sides of the MERGE.
@@ -127,11 +118,11 @@ const (
 )
 
 // statement is the MERGE of a batch.
-func (k *upsertSink) statement(rows *spool) (*plan.Merge, error) {
+func (k *upsertSink) statement(rows *spool.Spool) (*plan.Merge, error) {
 	evolves, err := optionFlag(k.spec.Options, "mergeSchema")
 	c := &plan.Merge{
 		Table: plan.NewAlias(&plan.Read{Format: deltaFormat, Paths: []string{k.spec.Path}}, upsertTable),
-		Source: plan.NewAlias(&plan.Scan{Relation: plan.Relation{Format: spoolTable, Schema: rows.schema}},
+		Source: plan.NewAlias(&plan.Scan{Relation: plan.Relation{Format: spoolTable, Schema: rows.Schema}},
 			upsertBatch),
 		Matched:    []plan.MergeClause{{Action: plan.MergeUpdate, All: true}},
 		NotMatched: []plan.MergeClause{{Action: plan.MergeInsert, All: true}},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // A Setting is one that the server gives every session.
@@ -20,28 +21,28 @@ type Setting struct {
 // it was started with, where it departs from Spark's defaults, and weir's own.
 func (e *Engine) Settings() []Setting {
 	values := map[string]string{}
-	conf := newConf(e.base)
-	for _, d := range weirConfs() {
-		values[d.key] = ""
-		if value, ok := conf.explicit(d.key); ok {
-			values[d.key] = value
-		} else if d.get != noValue {
-			values[d.key] = d.get
+	conf := settings.New(e.base)
+	for _, d := range settings.Own() {
+		values[d.Key] = ""
+		if value, ok := conf.Explicit(d.Key); ok {
+			values[d.Key] = value
+		} else if d.Get != settings.NoValue {
+			values[d.Key] = d.Get
 		}
 	}
 	// Unset, these two follow from the memory of the machine.
 	for key, budget := range map[string]*chunk.Budget{
-		serverMemoryKey: e.budget, queryMemoryKey: e.queryBudget(conf),
+		settings.ServerMemoryKey: e.budget, settings.QueryMemoryKey: e.queryBudget(conf),
 	} {
 		if values[key] == "" {
 			values[key] = strconv.FormatInt(budget.Limit(), 10)
 		}
 	}
-	maps.Copy(values, e.base.defaults)
-	maps.Copy(values, e.base.set)
+	maps.Copy(values, e.base.Defaults)
+	maps.Copy(values, e.base.Set)
 	var out []Setting
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		unknown := confRegistry().byKey[key] == nil && looksLikeSparks(key)
+		unknown := settings.Known().ByKey[key] == nil && looksLikeSparks(key)
 		out = append(out, Setting{Key: key, Value: values[key], Unknown: unknown})
 	}
 	return out

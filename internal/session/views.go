@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-dev/weir/internal/catalog"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // view is a temporary view: a relation whose names are bound, so that it means
@@ -179,7 +180,7 @@ func (sc *scope) distinctColumns(schema plan.Type) error {
 	seen := map[string]bool{}
 	for _, f := range schema.Fields {
 		name := f.Name
-		if !sc.conf.flag(caseKey) {
+		if !sc.conf.Flag(settings.CaseKey) {
 			name = fold(name)
 		}
 		if seen[name] {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/weir-dev/weir/internal/plan"
-	"github.com/weir-dev/weir/internal/session"
+	"github.com/weir-dev/weir/internal/session/settings"
 	pb "github.com/weir-dev/weir/internal/sparkpb"
 )
 
@@ -20,7 +20,7 @@ func (s *Server) Config(_ context.Context, r *pb.ConfigRequest) (*pb.ConfigRespo
 	})
 }
 
-func configure(conf *session.Conf, op *pb.ConfigRequest_Operation, out *pb.ConfigResponse) error {
+func configure(conf *settings.Conf, op *pb.ConfigRequest_Operation, out *pb.ConfigResponse) error {
 	switch o := op.GetOpType().(type) {
 	case *pb.ConfigRequest_Operation_Set:
 		return setPairs(conf, o.Set, out)
@@ -75,7 +75,7 @@ func configure(conf *session.Conf, op *pb.ConfigRequest_Operation, out *pb.Confi
 }
 
 // setPairs sets in order; with silent a refused key becomes a warning.
-func setPairs(conf *session.Conf, m *pb.ConfigRequest_Set, out *pb.ConfigResponse) error {
+func setPairs(conf *settings.Conf, m *pb.ConfigRequest_Set, out *pb.ConfigResponse) error {
 	for _, kv := range m.GetPairs() {
 		var err error
 		if kv.Value == nil {

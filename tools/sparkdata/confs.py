@@ -1,6 +1,6 @@
-"""Writes internal/session/spark_confs.tsv: every configuration key that Spark 4.3.0 declares.
+"""Writes internal/session/settings/spark_confs.tsv: every configuration key that Spark 4.3.0 declares.
 
-    .venv/bin/python tools/sparkdata/confs.py > internal/session/spark_confs.tsv
+    .venv/bin/python tools/sparkdata/confs.py > internal/session/settings/spark_confs.tsv
 
 Run by hand, with Java on the PATH; the output is committed. Each line is what a running Spark says of one
 key: its registries are asked through py4j, and so is the session's own conf.get. Documentation texts are

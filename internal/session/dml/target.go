@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const targetTable = "table of a statement"
 
 // target is a Delta table that a statement changes, at the version it was read.
 type target struct {
-	*scope
+	*Statement
 	analyzer  *analyze.Analyzer
 	tables    *analyze.Tables
 	operation string    // DELETE, UPDATE, MERGE
@@ -53,8 +53,8 @@ type column struct {
 
 // target resolves the relations of a statement, of which the first is the table
 // that it changes, and reads the newest version of that.
-func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Node) (*target, error) {
-	t := &target{scope: sc, analyzer: sc.analyzer(), operation: operation, began: time.Now()}
+func (st *Statement) target(ctx context.Context, operation string, nodes ...plan.Node) (*target, error) {
+	t := &target{Statement: st, analyzer: st.Analyzer, operation: operation, began: time.Now()}
 	var err error
 	if t.tables, err = t.analyzer.Tables(ctx, nodes...); err != nil {
 		return nil, err
@@ -63,15 +63,15 @@ func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Nod
 	switch {
 	case scan == nil:
 		return nil, plan.Unsupported(operation + " on what is no table")
-	case scan.Relation.Format != deltaFormat || scan.Streaming:
+	case scan.Relation.Format != st.Delta.Name || scan.Streaming:
 		return nil, notChanged(relationID(scan), operation)
 	case filtered:
-		return nil, deltaMistake("DELTA_UNEXPECTED_PARTIAL_SCAN", "KD00A",
+		return nil, Mistake("DELTA_UNEXPECTED_PARTIAL_SCAN", "KD00A",
 			operation+" needs the whole table, and the view shows some of its rows.",
 			"path", "file:"+scan.Relation.Paths[0])
 	case !shown:
 		return nil, plan.Unsupported(operation + " on a view that shows other columns than its table")
-	case travels(scan.Relation.Options):
+	case plan.Travels(scan.Relation.Options):
 		return nil, plan.Unsupported(operation + " on an older version of a table")
 	}
 	return t, t.open(ctx, scan)
@@ -80,7 +80,7 @@ func (sc *scope) target(ctx context.Context, operation string, nodes ...plan.Nod
 // done finds the statement's transaction and reports whether the table has it.
 func (t *target) done() (bool, error) {
 	var err error
-	t.txn, err = deltatable.Txn(t.scope.files, t.snapshot.Dir, nil)
+	t.txn, err = deltatable.Txn(t.Files, t.snapshot.Dir, nil)
 	return t.txn.Done(t.snapshot), err
 }
 
@@ -88,10 +88,10 @@ func (t *target) done() (bool, error) {
 // plans, DELETE while it analyses.
 func notChanged(id plan.TableID, operation string) *plan.Error {
 	if operation == "DELETE" {
-		return tableOperation(id, operation)
+		return plan.TableOperation(id, operation)
 	}
 	word := map[string]string{"UPDATE": "UPDATE TABLE", "MERGE": "MERGE INTO TABLE"}[operation]
-	e := tableOperation(id, word)
+	e := plan.TableOperation(id, word)
 	e.Class = plan.ClassUnsupported
 	return e
 }
@@ -106,11 +106,11 @@ func relationID(scan *plan.Scan) plan.TableID {
 }
 
 func (t *target) open(ctx context.Context, scan *plan.Scan) error {
-	table, err := deltatable.Table(t.scope.files, scan.Relation.Paths[0])
+	table, err := deltatable.Table(t.Files, scan.Relation.Paths[0])
 	if err != nil {
 		return err
 	}
-	if t.snapshot, err = t.scope.files.Snapshots.Load(ctx, table); err != nil {
+	if t.snapshot, err = t.Files.Snapshots.Load(ctx, table); err != nil {
 		return err
 	}
 	if err := t.snapshot.CheckWritable(); err != nil {
@@ -130,16 +130,8 @@ func (t *target) open(ctx context.Context, scan *plan.Scan) error {
 	m.Relation.Format = targetTable
 	m.Attrs = append(slices.Clone(scan.Attrs), t.file, t.row)
 	t.scan = &m
-	t.own(targetTable, t.rows)
+	t.Own(&connector.Format{Name: targetTable, Scan: t.rows})
 	return nil
-}
-
-// own makes a format that only this statement knows.
-func (sc *scope) own(name string, scan func(context.Context, *connector.Env, *plan.Scan) chunk.Rows) {
-	if sc.formats == nil {
-		sc.formats = map[string]*connector.Format{}
-	}
-	sc.formats[name] = &connector.Format{Name: name, Scan: scan}
 }
 
 // rows yields the files of the statement, with the columns that are asked for.
@@ -198,17 +190,17 @@ func (t *target) newColumn(a *plan.UnresolvedAttribute) string {
 // notes what the statement rests on by that. It gives the condition back with the
 // casts of its constants done.
 func (t *target) prune(condition plan.Expr) (plan.Expr, error) {
-	condition, err := deltatable.WithoutCasts(condition, t.eval)
+	condition, err := deltatable.WithoutCasts(condition, t.Eval)
 	if err != nil {
 		return nil, err
 	}
 	parts := slices.DeleteFunc(analyze.Conjuncts(condition), func(e plan.Expr) bool { return !t.readsOnly(e) })
-	if t.files, err = deltatable.Prune(t.scope.files, t.snapshot, t.columns, parts); err != nil {
+	if t.files, err = deltatable.Prune(t.Files, t.snapshot, t.columns, parts); err != nil {
 		return nil, err
 	}
 	t.reads = &delta.Reads{
 		Files:   t.files,
-		Matches: deltatable.InPartitions(t.scope.files, t.snapshot, t.columns, parts),
+		Matches: deltatable.InPartitions(t.Files, t.snapshot, t.columns, parts),
 	}
 	return condition, nil
 }
@@ -246,9 +238,9 @@ func (t *target) condition(e plan.Expr) (plan.Expr, error) {
 }
 
 func (t *target) noSubquery(cond plan.Expr, operation string) error {
-	return deltaMistake("DELTA_UNSUPPORTED_SUBQUERY", "0AKDC",
+	return Mistake("DELTA_UNSUPPORTED_SUBQUERY", "0AKDC",
 		fmt.Sprintf("A condition of %s holds a subquery; use MERGE with the subquery as its source.", operation),
-		"operation", operation, "cond", plan.QualifiedText(cond, t.eval.Zone))
+		"operation", operation, "cond", plan.QualifiedText(cond, t.Eval.Zone))
 }
 
 // steady refuses expressions that are not the same each time they are computed.
@@ -265,30 +257,21 @@ func (t *target) steady(list ...plan.Expr) error {
 		"sqlExprs", strings.Join(texts, ", "))
 }
 
-// query runs a plan over resolved relations and expressions.
-func (t *target) query(ctx context.Context, n plan.Node) (chunk.Rows, error) {
-	n, err := t.analyzer.Finish(n)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.checkPython(n); err != nil {
-		return nil, err
-	}
-	r, err := t.run(ctx, n)
-	if err != nil {
-		return nil, err
-	}
-	return r.Rows, nil
-}
-
 // named gives an expression a name and an identity.
 func (t *target) named(e plan.Expr, name string) *plan.Alias {
 	return &plan.Alias{Child: e, Names: []string{name}, ID: t.analyzer.NewColumn(name, plan.Null).ID}
 }
 
-// deltaMistake is an error of Delta's about a statement.
-func deltaMistake(condition, state, msg string, args ...string) *plan.Error {
+// Mistake is an error of Delta's about a statement.
+func Mistake(condition, state, msg string, args ...string) *plan.Error {
 	e := plan.NewError("org.apache.spark.sql.delta.DeltaAnalysisException", condition, msg, args...)
+	e.State = state
+	return e
+}
+
+// Illegal is an argument of a statement that Delta refuses.
+func Illegal(condition, state, msg string, args ...string) *plan.Error {
+	e := plan.NewError("org.apache.spark.sql.delta.DeltaIllegalArgumentException", condition, msg, args...)
 	e.State = state
 	return e
 }

@@ -1,4 +1,4 @@
-package session
+package settings
 
 import (
 	"cmp"
@@ -13,17 +13,25 @@ import (
 
 // Keys that this room reads.
 const (
-	zoneKey        = "spark.sql.session.timeZone"
-	ansiKey        = "spark.sql.ansi.enabled"
-	caseKey        = "spark.sql.caseSensitive"
-	partitionsKey  = "spark.sql.shuffle.partitions"
-	formatKey      = "spark.sql.sources.default"
-	warehouseKey   = "spark.sql.warehouse.dir"
-	assignmentKey  = "spark.sql.storeAssignmentPolicy"
-	overwriteKey   = "spark.sql.sources.partitionOverwriteMode"
-	checkpointKey  = "spark.sql.streaming.checkpointLocation"
-	unsupportedKey = "spark.sql.streaming.unsupportedOperationCheck"
-	defaultCatalog = "spark.sql.defaultCatalog"
+	ZoneKey        = "spark.sql.session.timeZone"
+	AnsiKey        = "spark.sql.ansi.enabled"
+	CaseKey        = "spark.sql.caseSensitive"
+	PartitionsKey  = "spark.sql.shuffle.partitions"
+	FormatKey      = "spark.sql.sources.default"
+	WarehouseKey   = "spark.sql.warehouse.dir"
+	AssignmentKey  = "spark.sql.storeAssignmentPolicy"
+	OverwriteKey   = "spark.sql.sources.partitionOverwriteMode"
+	CheckpointKey  = "spark.sql.streaming.checkpointLocation"
+	UnsupportedKey = "spark.sql.streaming.unsupportedOperationCheck"
+	DefaultCatalog = "spark.sql.defaultCatalog"
+)
+
+// The settings that bound memory. Both take sizes such as 512m and 4g.
+const (
+	// QueryMemoryKey bounds what one query, batch or streaming, may hold.
+	QueryMemoryKey = "weir.query.maxMemory"
+	// ServerMemoryKey bounds what all queries of a server hold together.
+	ServerMemoryKey = "weir.server.maxMemory"
 )
 
 // docroot is a parameter of some of Spark's errors.
@@ -32,27 +40,27 @@ const docroot = "https://spark.apache.org/docs/latest"
 // Conf is the settings of a session: what it set over what the server was
 // started with over Spark's defaults. Any goroutine may use it.
 type Conf struct {
-	base *baseConf
+	Base *Base
 
 	mu  sync.RWMutex
 	set map[string]string
 }
 
-// baseConf is what a server gives every session; it is never written.
-type baseConf struct {
-	set map[string]string // at the server's start
-	// defaults stand in the place of Spark's.
-	defaults map[string]string
+// Base is what a server gives every session; it is never written.
+type Base struct {
+	Set map[string]string // at the server's start
+	// Defaults stand in the place of Spark's.
+	Defaults map[string]string
 }
 
-func newConf(base *baseConf) *Conf {
-	return &Conf{base: base, set: map[string]string{}}
+func New(base *Base) *Conf {
+	return &Conf{Base: base, set: map[string]string{}}
 }
 
-func (c *Conf) clone() *Conf {
+func (c *Conf) Clone() *Conf {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return &Conf{base: c.base, set: maps.Clone(c.set)}
+	return &Conf{Base: c.Base, set: maps.Clone(c.set)}
 }
 
 // Set changes a setting. Unknown keys are kept, but for those of weir; static
@@ -68,20 +76,20 @@ func (c *Conf) Set(key, value string) error {
 }
 
 func checkWritable(key, value string) error {
-	d := confRegistry().byKey[key]
+	d := Known().ByKey[key]
 	if d == nil {
-		return checkUnknown(key)
+		return CheckUnknown(key)
 	}
 	if err := d.checkOwned(); err != nil {
 		return err
 	}
-	if d.kind == kindRemoved {
+	if d.Kind == kindRemoved {
 		return d.checkRemoved(value)
 	}
-	return d.accepts(value)
+	return d.Accepts(value)
 }
 
-func checkUnknown(key string) error {
+func CheckUnknown(key string) error {
 	if !strings.HasPrefix(key, weirPrefix) {
 		return nil
 	}
@@ -89,18 +97,18 @@ func checkUnknown(key string) error {
 		Class: plan.ClassIllegal, Condition: "INVALID_CONF_VALUE.REQUIREMENT",
 		State: plan.SQLState("INVALID_CONF_VALUE.REQUIREMENT"),
 		Args:  map[string]string{"confName": key, "confValue": "", "confRequirement": "known key"},
-		Msg:   "There is no setting " + key + ".", Hint: "The nearest is " + nearestKey(key, weirConfs()) + ".",
+		Msg:   "There is no setting " + key + ".", Hint: "The nearest is " + Nearest(key, Own()) + ".",
 	}
 }
 
 // checkOwned refuses keys that only the server's start may set.
-func (d *confDef) checkOwned() error {
-	quoted := `"` + d.key + `"`
+func (d *Def) checkOwned() error {
+	quoted := `"` + d.Key + `"`
 	if d.static() {
 		return plan.AnalysisError("CANNOT_MODIFY_STATIC_CONFIG",
 			"The setting "+quoted+" is fixed when the server starts.", "key", quoted)
 	}
-	if d.kind == kindCore {
+	if d.Kind == kindCore {
 		return plan.AnalysisError("CANNOT_MODIFY_CONFIG",
 			"The setting "+quoted+" belongs to the server and not to a session.",
 			"key", quoted, "docroot", docroot)
@@ -108,18 +116,18 @@ func (d *confDef) checkOwned() error {
 	return nil
 }
 
-func (d *confDef) checkRemoved(value string) error {
+func (d *Def) checkRemoved(value string) error {
 	if value == d.def {
 		return nil
 	}
 	return plan.AnalysisError("_LEGACY_ERROR_TEMP_1226",
-		"The setting "+d.key+" was removed from Spark; only its default "+d.def+" may be set.",
-		"configName", d.key, "version", "", "comment", "")
+		"The setting "+d.Key+" was removed from Spark; only its default "+d.def+" may be set.",
+		"configName", d.Key, "version", "", "comment", "")
 }
 
 // Unset takes a setting back to the server's value or the default.
 func (c *Conf) Unset(key string) error {
-	if d := confRegistry().byKey[key]; d != nil {
+	if d := Known().ByKey[key]; d != nil {
 		if err := d.checkOwned(); err != nil {
 			return err
 		}
@@ -130,8 +138,8 @@ func (c *Conf) Unset(key string) error {
 	return nil
 }
 
-// reset takes every setting back.
-func (c *Conf) reset() {
+// Reset takes every setting back.
+func (c *Conf) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.set)
@@ -144,7 +152,7 @@ func (c *Conf) Get(key string) (string, error) {
 	if value, ok := c.Lookup(key); ok {
 		return value, nil
 	}
-	if d := confRegistry().byKey[key]; d != nil && d.get == noValue {
+	if d := Known().ByKey[key]; d != nil && d.Get == NoValue {
 		return "", nil
 	}
 	quoted := `"` + key + `"`
@@ -154,48 +162,48 @@ func (c *Conf) Get(key string) (string, error) {
 
 // Lookup is the value of a setting, be it set or its default.
 func (c *Conf) Lookup(key string) (string, bool) {
-	if value, ok := c.explicit(key); ok {
+	if value, ok := c.Explicit(key); ok {
 		return value, true
 	}
-	d := confRegistry().byKey[key]
+	d := Known().ByKey[key]
 	if d == nil {
 		return "", false
 	}
 	for _, earlier := range d.alternatives {
-		if value, ok := c.explicit(earlier); ok {
+		if value, ok := c.Explicit(earlier); ok {
 			return value, true
 		}
 	}
 	if d.fallback != "" {
-		if value, ok := c.explicit(d.fallback); ok {
+		if value, ok := c.Explicit(d.fallback); ok {
 			return value, true
 		}
 	}
-	if value, ok := c.base.defaults[key]; ok {
+	if value, ok := c.Base.Defaults[key]; ok {
 		return value, true
 	}
-	return d.get, d.get != noValue && d.get != notFound
+	return d.Get, d.Get != NoValue && d.Get != notFound
 }
 
-// explicit is what was set, here or at the server's start.
-func (c *Conf) explicit(key string) (string, bool) {
+// Explicit is what was set, here or at the server's start.
+func (c *Conf) Explicit(key string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if value, ok := c.set[key]; ok {
 		return value, true
 	}
-	value, ok := c.base.set[key]
+	value, ok := c.Base.Set[key]
 	return value, ok
 }
 
-// value is Lookup for those who do not care whether a key has a value.
-func (c *Conf) value(key string) string {
+// Value is Lookup for those who do not care whether a key has a value.
+func (c *Conf) Value(key string) string {
 	v, _ := c.Lookup(key)
 	return v
 }
 
-func (c *Conf) flag(key string) bool {
-	return strings.EqualFold(strings.TrimSpace(c.value(key)), "true")
+func (c *Conf) Flag(key string) bool {
+	return strings.EqualFold(strings.TrimSpace(c.Value(key)), "true")
 }
 
 // Pair is a setting.
@@ -206,7 +214,7 @@ type Pair struct{ Key, Value string }
 func (c *Conf) All(prefix string) []Pair {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	all := maps.Clone(c.base.set)
+	all := maps.Clone(c.Base.Set)
 	maps.Copy(all, c.set)
 	var pairs []Pair
 	for key, value := range all {
@@ -218,8 +226,8 @@ func (c *Conf) All(prefix string) []Pair {
 	return pairs
 }
 
-// told are a sink and what was set as what a run is told by.
-func (c *Conf) told(format, path string) []monitor.Setting {
+// Told are a sink and what was set as what a run is told by.
+func (c *Conf) Told(format, path string) []monitor.Setting {
 	out := []monitor.Setting{{Name: "sink.format", Value: format}, {Name: "sink.path", Value: path}}
 	for _, p := range c.All("") {
 		out = append(out, monitor.Setting{Name: p.Key, Value: p.Value})
@@ -229,22 +237,22 @@ func (c *Conf) told(format, path string) []monitor.Setting {
 
 // IsModifiable reports whether a session may change a key that Spark knows.
 func (c *Conf) IsModifiable(key string) bool {
-	d := confRegistry().byKey[key]
+	d := Known().ByKey[key]
 	return d != nil && d.modifiable()
 }
 
-// frozen is the settings as they are now, for a query that must not see later
+// Frozen is the settings as they are now, for a query that must not see later
 // changes.
-func (c *Conf) frozen() *Conf { return c.clone() }
+func (c *Conf) Frozen() *Conf { return c.Clone() }
 
 // CheckConfs finds out whether a server may be started with settings.
 func CheckConfs(confs map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(confs)) {
 		var err error
-		if d := confRegistry().byKey[key]; d != nil {
-			err = d.accepts(confs[key])
+		if d := Known().ByKey[key]; d != nil {
+			err = d.Accepts(confs[key])
 		} else {
-			err = checkUnknown(key)
+			err = CheckUnknown(key)
 		}
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"cmp"
@@ -106,7 +106,7 @@ func (m *merge) narrow() error {
 		return nil
 	}
 	extents := make([]extent, len(keys))
-	for c, err := range m.source.rows.rows() {
+	for c, err := range m.source.rows.Rows() {
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (m *merge) narrow() error {
 		}
 	}
 	var err error
-	if m.files, err = deltatable.Prune(m.scope.files, m.snapshot, m.columns, conditions); err != nil {
+	if m.files, err = deltatable.Prune(m.Files, m.snapshot, m.columns, conditions); err != nil {
 		return err
 	}
 	m.reads.Files = m.files

@@ -1,19 +1,16 @@
-package session
+package spool
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 
 	"github.com/weir-dev/weir/internal/chunk"
-	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
 	"github.com/weir-dev/weir/internal/vfs"
 )
@@ -22,35 +19,34 @@ import (
 // disk.
 const maxSpoolMemory = 64 << 20
 
-// spool is the rows of a batch, to be read as often as a foreachBatch likes:
+// Spool is the rows of a batch, to be read as often as a foreachBatch likes:
 // in memory, or in a file of Arrow streams of one chunk each, before each the
 // chunk's partition and the length of the stream.
-type spool struct {
-	schema plan.Type
+type Spool struct {
+	Schema plan.Type
 	budget *chunk.Budget
 	chunks []*chunk.Chunk
 	fs     vfs.FS
 	file   string // "" while the rows are in memory
 }
 
-// spoolTable is the format under which a spool is read.
-const spoolTable = "foreachBatch frame"
+// A Place is where spools that memory does not hold go.
+type Place struct {
+	FS vfs.FS
+	// Name is a fresh name for a file.
+	Name func() string
+}
 
-const (
-	spoolOption = "frame"
-	batchOption = "batch"
-)
-
-// spooled reads rows to their end and keeps them, in memory as far as the budget
+// Keep reads rows to their end and keeps them, in memory as far as the budget
 // allows that.
-func (e *Engine) spooled(schema plan.Type, rows chunk.Rows, budget *chunk.Budget) (*spool, error) {
-	s := &spool{schema: schema, fs: e.fs, budget: budget.Part()}
+func Keep(place Place, schema plan.Type, rows chunk.Rows, budget *chunk.Budget) (*Spool, error) {
+	s := &Spool{Schema: schema, fs: place.FS, budget: budget.Part()}
 	var file *spoolFile
 	for c, err := range rows {
 		if err == nil && c.Rows > 0 {
 			s.chunks = append(s.chunks, c)
 			if file == nil && !s.hold(c) {
-				file, err = s.spill(e.tempDir("batch"))
+				file, err = s.spill(place.Name())
 			}
 			if err == nil && file != nil {
 				err = file.add(s.chunks)
@@ -58,17 +54,17 @@ func (e *Engine) spooled(schema plan.Type, rows chunk.Rows, budget *chunk.Budget
 			}
 		}
 		if err != nil {
-			return nil, errors.Join(err, file.close(), s.remove())
+			return nil, errors.Join(err, file.close(), s.Remove())
 		}
 	}
 	if err := file.close(); err != nil {
-		return nil, errors.Join(err, s.remove())
+		return nil, errors.Join(err, s.Remove())
 	}
 	return s, nil
 }
 
 // hold reports whether a chunk may stay in memory with those before it.
-func (s *spool) hold(c *chunk.Chunk) bool {
+func (s *Spool) hold(c *chunk.Chunk) bool {
 	n := int64(0)
 	for _, v := range c.Cols {
 		n += chunk.SizeOf(v)
@@ -77,24 +73,27 @@ func (s *spool) hold(c *chunk.Chunk) bool {
 }
 
 // spill makes the file of a spool.
-func (s *spool) spill(name string) (*spoolFile, error) {
+func (s *Spool) spill(name string) (*spoolFile, error) {
 	w, err := s.fs.CreateNew(name)
 	if err != nil {
 		return nil, fmt.Errorf("keep a batch on disk: %w", err)
 	}
 	s.file = name
 	s.budget.Give(s.budget.Used())
-	return &spoolFile{w: w, schema: chunk.ArrowSchema(s.schema, chunk.ArrowOptions{Zone: "UTC"})}, nil
+	return &spoolFile{w: w, schema: chunk.ArrowSchema(s.Schema, chunk.ArrowOptions{Zone: "UTC"})}, nil
 }
 
-// remove gives back what the rows take.
-func (s *spool) remove() error {
+// Remove gives back what the rows take.
+func (s *Spool) Remove() error {
 	s.budget.Close()
 	if s.file == "" {
 		return nil
 	}
 	return s.fs.Remove(s.file)
 }
+
+// FileName is where the rows are on disk, "" while they are in memory.
+func (s *Spool) FileName() string { return s.file }
 
 // spoolFile is a spool's file while it is written.
 type spoolFile struct {
@@ -133,8 +132,8 @@ func (f *spoolFile) close() error {
 	return f.w.Close()
 }
 
-// rows yields what was kept.
-func (s *spool) rows() chunk.Rows {
+// Rows yields what was kept.
+func (s *Spool) Rows() chunk.Rows {
 	if s.file == "" {
 		return chunk.One(s.chunks...)
 	}
@@ -158,7 +157,7 @@ func (s *spool) rows() chunk.Rows {
 }
 
 // next reads the next chunk, io.EOF at the end.
-func (s *spool) next(r io.Reader) (*chunk.Chunk, error) {
+func (s *Spool) next(r io.Reader) (*chunk.Chunk, error) {
 	var head [spoolHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, err
@@ -175,56 +174,9 @@ func (s *spool) next(r io.Reader) (*chunk.Chunk, error) {
 	if !in.Next() {
 		return nil, errors.Join(io.ErrUnexpectedEOF, in.Err())
 	}
-	c, err := chunk.FromArrow(in.RecordBatch(), s.schema)
+	c, err := chunk.FromArrow(in.RecordBatch(), s.Schema)
 	if err == nil {
 		c.Part = int(binary.BigEndian.Uint32(head[:]))
 	}
 	return c, err
-}
-
-// putSpool makes a batch a frame that clients of the session find by the id.
-func (s *Session) putSpool(rows *spool, batch int64) (frame string) {
-	frame = newID()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.spools[frame] = rows
-	s.cached[frame] = &plan.Scan{Relation: plan.Relation{
-		Format: spoolTable, Schema: rows.schema,
-		Options: plan.Options{spoolOption: frame, batchOption: strconv.FormatInt(batch, 10)},
-	}}
-	return frame
-}
-
-// dropSpool forgets a batch. Who still reads it reads on.
-func (s *Session) dropSpool(frame string) {
-	s.mu.Lock()
-	rows := s.spools[frame]
-	delete(s.spools, frame)
-	delete(s.cached, frame)
-	s.mu.Unlock()
-	if err := rows.remove(); err != nil {
-		s.engine.log.Warn("remove a batch of a foreachBatch", "file", rows.file, "err", err)
-	}
-}
-
-// scanSpool yields the rows of the batch that a foreachBatch is at.
-func (s *Session) scanSpool(_ context.Context, _ *connector.Env, scan *plan.Scan) chunk.Rows {
-	s.mu.Lock()
-	rows := s.spools[scan.Relation.Options[spoolOption]]
-	s.mu.Unlock()
-	if rows == nil {
-		return chunk.Fail(plan.IllegalArgument("the rows of batch %s are gone: its foreachBatch has ended, "+
-			"and what is to outlive it has to be written somewhere", scan.Relation.Options[batchOption]))
-	}
-	return func(yield func(*chunk.Chunk, error) bool) {
-		for c, err := range rows.rows() {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(columnsOf(c, scan), nil) {
-				return
-			}
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package session
+package dml
 
 import "github.com/weir-dev/weir/internal/chunk"
 

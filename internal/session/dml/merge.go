@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -11,24 +11,17 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/spool"
 )
 
-func mergeSchema(*plan.Merge) plan.Type {
-	return plan.Struct(plan.Col("num_affected_rows", plan.Long), plan.Col("num_updated_rows", plan.Long),
-		plan.Col("num_deleted_rows", plan.Long), plan.Col("num_inserted_rows", plan.Long))
-}
-
-// mergeRows is MERGE INTO.
-func mergeRows(ctx context.Context, s *Session, c *plan.Merge) (*Result, error) {
-	sc, err := s.begin()
-	if err != nil {
-		return nil, err
-	}
+// Merge is MERGE INTO. It gives how many rows were changed in all, updated, deleted and
+// inserted; nil when the table has the statement's transaction already.
+func Merge(ctx context.Context, st *Statement, c *plan.Merge) ([]plan.Value, error) {
 	if len(c.Matched)+len(c.NotMatched)+len(c.BySource) == 0 {
 		return nil, plan.NewError(plan.ClassRuntime, "NO_MERGE_ACTION_SPECIFIED",
 			"mergeInto needs at least one of whenMatched, whenNotMatched and whenNotMatchedBySource.")
 	}
-	t, err := sc.target(ctx, "MERGE", c.Table, c.Source)
+	t, err := st.target(ctx, "MERGE", c.Table, c.Source)
 	if err != nil {
 		return nil, err
 	}
@@ -37,15 +30,30 @@ func mergeRows(ctx context.Context, s *Session, c *plan.Merge) (*Result, error) 
 		return nil, err
 	}
 	if done, err := t.done(); done || err != nil {
-		return answer(mergeSchema(c)), err
+		return nil, err
 	}
 	if err := m.run(ctx); err != nil {
 		return nil, err
 	}
 	n := m.count
 	updates, deletes := n[updated]+n[updatedAlone], n[deleted]+n[deletedAlone]
-	row := []plan.Value{updates + deletes + n[inserted], updates, deletes, n[inserted]}
-	return answer(mergeSchema(c), row), nil
+	return []plan.Value{updates + deletes + n[inserted], updates, deletes, n[inserted]}, nil
+}
+
+// MergeBatch is a MERGE whose source is kept already, and stays so, in a transaction.
+func MergeBatch(ctx context.Context, st *Statement, c *plan.Merge, rows *spool.Spool, txn *delta.Txn) error {
+	t, err := st.target(ctx, "MERGE", c.Table, c.Source)
+	if err != nil {
+		return err
+	}
+	if t.txn = txn; txn.Done(t.snapshot) {
+		return nil
+	}
+	m := &merge{target: t, batch: rows}
+	if err := m.resolve(c); err != nil {
+		return err
+	}
+	return m.run(ctx)
 }
 
 // merge is a MERGE with its clauses resolved.
@@ -55,7 +63,7 @@ type merge struct {
 	matched, notMatched, bySource []mergeClause
 	evolves                       bool // the table gets the columns that it lacks
 
-	batch   *spool // the source, when it is kept already; it is not the statement's to remove
+	batch   *spool.Spool // the source, when it is kept already; it is not the statement's to remove
 	source  *mergeSource
 	matches *matches
 	found   time.Duration // until the files to write were known
@@ -87,7 +95,7 @@ func (m *merge) resolve(c *plan.Merge) error {
 	if err := m.plain(m.on, "search condition"); err != nil {
 		return err
 	}
-	if m.evolves = c.Evolves || strings.EqualFold(m.conf.value(autoMergeKey), "true"); m.evolves {
+	if m.evolves = c.Evolves || strings.EqualFold(m.Conf(autoMergeKey), "true"); m.evolves {
 		m.evolve(c)
 	}
 	for _, kind := range []struct {
@@ -120,16 +128,16 @@ func (m *merge) resolve(c *plan.Merge) error {
 // plain refuses what a condition of MERGE cannot hold.
 func (m *merge) plain(cond plan.Expr, where string) error {
 	operation := where + " of MERGE operation"
-	text := "(condition = " + plan.QualifiedText(cond, m.eval.Zone) + ")"
+	text := "(condition = " + plan.QualifiedText(cond, m.Eval.Zone) + ")"
 	switch {
 	case analyze.HoldsSubquery(cond):
 		return m.noSubquery(cond, operation)
 	case analyze.Volatile(cond):
-		return deltaMistake("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC",
+		return Mistake("DELTA_NON_DETERMINISTIC_FUNCTION_NOT_SUPPORTED", "0AKDC",
 			fmt.Sprintf("The %s is another one each time it is computed.", operation),
 			"operation", operation, "expression", text+".")
 	case analyze.Aggregates(cond):
-		return deltaMistake("DELTA_AGGREGATION_NOT_SUPPORTED", "42903",
+		return Mistake("DELTA_AGGREGATION_NOT_SUPPORTED", "42903",
 			fmt.Sprintf("The %s holds an aggregate function.", operation),
 			"operation", operation, "predicate", text)
 	}
@@ -147,7 +155,7 @@ func (m *merge) clause(c plan.MergeClause, over []int) (mergeClause, error) {
 		if err := m.plain(cond, word+" condition"); err != nil {
 			return r, err
 		}
-		if r.cond, err = deltatable.WithoutCasts(cond, m.eval); err != nil {
+		if r.cond, err = deltatable.WithoutCasts(cond, m.Eval); err != nil {
 			return r, err
 		}
 	}
@@ -221,7 +229,7 @@ func (m *merge) insertion(set []plan.Assignment) ([]plan.Expr, error) {
 		}
 		if len(path) > 1 {
 			name := plan.QuoteParts(path)
-			return nil, deltaMistake("DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION", "0AKDC",
+			return nil, Mistake("DELTA_UNSUPPORTED_NESTED_FIELD_IN_OPERATION", "0AKDC",
 				"INSERT takes whole columns, not the field "+name+".",
 				"operation", "INSERT clause of MERGE operation", "fieldName", name)
 		}

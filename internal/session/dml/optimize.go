@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -18,21 +18,13 @@ import (
 // Sizes of files in bytes: smaller ones are packed together, up to the bigger one.
 const (
 	smallFileKey = "spark.databricks.delta.optimize.minFileSize"
-	bigFileKey   = "spark.databricks.delta.optimize.maxFileSize"
+	BigFileKey   = "spark.databricks.delta.optimize.maxFileSize"
 	fileSize     = 1 << 30
 )
 
-// optimize is OPTIMIZE.
-func optimize(ctx context.Context, s *Session, c *plan.Optimize) (*Result, error) {
-	sc, err := s.begin()
-	if err != nil {
-		return nil, err
-	}
-	place, _, err := sc.loadDelta(ctx, c.Table, "OPTIMIZE")
-	if err != nil {
-		return nil, err
-	}
-	t, err := sc.target(ctx, "OPTIMIZE", place.node())
+// Optimize is OPTIMIZE of a table. It gives the row of the answer.
+func Optimize(ctx context.Context, st *Statement, table plan.Node, c *plan.Optimize) ([]plan.Value, error) {
+	t, err := st.target(ctx, "OPTIMIZE", table)
 	if err != nil {
 		return nil, err
 	}
@@ -46,15 +38,7 @@ func optimize(ctx context.Context, s *Session, c *plan.Optimize) (*Result, error
 	if err := o.write(ctx); err != nil {
 		return nil, err
 	}
-	return answer(optimizeSchema(c), []plan.Value{"file:" + place.Dir, o.metrics()}), nil
-}
-
-// node is the table as a statement's relation.
-func (p *deltaPlace) node() plan.Node {
-	if p.entry != nil {
-		return &plan.NamedTable{Name: p.entry.ID.Parts()}
-	}
-	return &plan.Read{Format: deltaFormat, Paths: []string{p.Dir}}
+	return []plan.Value{"file:" + t.snapshot.Dir, o.metrics()}, nil
 }
 
 // optimization is an OPTIMIZE and what it counts.
@@ -81,7 +65,7 @@ func (o *optimization) choose(c *plan.Optimize) error {
 	if err != nil {
 		return err
 	}
-	if o.big, err = o.size(bigFileKey); err != nil {
+	if o.big, err = o.size(BigFileKey); err != nil {
 		return err
 	}
 	o.looked = len(o.files)
@@ -94,7 +78,7 @@ func (o *optimization) choose(c *plan.Optimize) error {
 }
 
 func (o *optimization) size(key string) (int64, error) {
-	text := o.conf.value(key)
+	text := o.Conf(key)
 	if text == "" {
 		return fileSize, nil
 	}
@@ -127,7 +111,7 @@ func (o *optimization) condition(where []plan.Expr) error {
 	}
 	for _, a := range o.columns {
 		if plan.References(cond)[a.ID] && !o.snapshot.Partitioned(a.Name) {
-			return deltaMistake("DELTA_NON_PARTITION_COLUMN_REFERENCE", "42P10",
+			return Mistake("DELTA_NON_PARTITION_COLUMN_REFERENCE", "42P10",
 				fmt.Sprintf("OPTIMIZE picks partitions, and %s is no partition column.", a.Name),
 				"columnName", a.Name, "columnList", strings.Join(o.snapshot.Metadata.PartitionColumns, ", "))
 		}
@@ -146,12 +130,12 @@ func (o *optimization) zOrder(columns [][]string) error {
 		})
 		switch {
 		case at < 0:
-			return deltaIllegal("DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", "42703",
+			return Illegal("DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST", "42703",
 				"There is no column "+name+" to order the files by.", "columnName", name)
 		case len(path) > 1:
 			return plan.Unsupported("ZORDER BY of a field (" + name + ")")
 		case o.snapshot.Partitioned(name):
-			return deltaIllegal("DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10",
+			return Illegal("DELTA_ZORDERING_ON_PARTITION_COLUMN", "42P10",
 				name+" is a partition column: its values are in order already.", "colName", name)
 		}
 		a := o.columns[at]
@@ -173,7 +157,7 @@ func (o *optimization) write(ctx context.Context) error {
 		o.ended = time.Now()
 		return nil
 	}
-	w := o.snapshot.NewRewriter(o.snapshot.Schema, o.eval.Zone, false)
+	w := o.snapshot.NewRewriter(o.snapshot.Schema, o.Eval.Zone, false)
 	for i, b := range o.bins {
 		if err := o.writeBin(ctx, w, i, b.Files); err != nil {
 			return errors.Join(err, w.Abandon())
@@ -189,8 +173,8 @@ func (o *optimization) write(ctx context.Context) error {
 	}
 	c := o.snapshot.Optimized(o.bins, o.made.Written, []delta.Param{o.where,
 		delta.Text("zOrderBy", "["+strings.Join(names, ",")+"]"), delta.Text("clusterBy", "[]"),
-		delta.Flag("auto", false)}, o.scope.files.Now())
-	_, err = deltatable.Commit(ctx, o.scope.files, o.snapshot, c, o.made)
+		delta.Flag("auto", false)}, o.Files.Now())
+	_, err = deltatable.Commit(ctx, o.Files, o.snapshot, c, o.made)
 	o.ended = time.Now()
 	return err
 }
@@ -249,10 +233,18 @@ func (o *optimization) binRows(ctx context.Context, files []*delta.Add) (chunk.R
 		names[i] = a.Name
 	}
 	scan := deltatable.Scan{Snapshot: o.snapshot, Files: files, Columns: names}
-	return scan.Rows(ctx, o.scope.files), nil
+	return scan.Rows(ctx, o.Files), nil
 }
 
-func optimizeSchema[C plan.Command](C) plan.Type {
+func longs(names ...string) plan.Type {
+	t := plan.Struct()
+	for _, name := range names {
+		t.Fields = append(t.Fields, plan.Col(name, plan.Long))
+	}
+	return t
+}
+
+func OptimizeSchema[C plan.Command](C) plan.Type {
 	files := plan.Struct(plan.Col("min", plan.Long), plan.Col("max", plan.Long), plan.Col("avg", plan.Double),
 		plan.Col("totalFiles", plan.Long), plan.Col("totalSize", plan.Long))
 	cube := plan.Struct(plan.Col("num", plan.Long), plan.Col("size", plan.Long))
@@ -261,7 +253,8 @@ func optimizeSchema[C plan.Command](C) plan.Type {
 	add := func(fields ...plan.Field) { m.Fields = append(m.Fields, fields...) }
 	add(plan.Col("filesAdded", files), plan.Col("filesRemoved", files))
 	add(plan.Col("partitionsOptimized", plan.Long))
-	add(plan.Col("zOrderStats", plan.Struct(nullText("strategyName"), plan.Col("inputCubeFiles", cube),
+	add(plan.Col("zOrderStats", plan.Struct(plan.Col("strategyName", plan.String), plan.Col("inputCubeFiles",
+		cube),
 		plan.Col("inputOtherFiles", cube), plan.Col("inputNumCubes", plan.Long), plan.Col("mergedFiles", cube),
 		plan.Col("numOutputCubes", plan.Long), plan.Col("mergedNumCubes", plan.Long))))
 	add(plan.Col("clusteringStats", plan.Struct(plan.Col("inputZCubeFiles", zCube),
@@ -275,7 +268,7 @@ func optimizeSchema[C plan.Command](C) plan.Type {
 		"minClusterActiveParallelism", "maxSessionActiveParallelism", "minSessionActiveParallelism")))
 	add(plan.Col("deletionVectorStats", longs("numDeletionVectorsRemoved", "numDeletionVectorRowsRemoved")))
 	add(longs("numTableColumns", "numTableColumnsWithStats").Fields...)
-	return plan.Struct(nullText("path"), plan.Col("metrics", m))
+	return plan.Struct(plan.Col("path", plan.String), plan.Col("metrics", m))
 }
 
 // metrics is the second column of the answer.
@@ -308,7 +301,7 @@ func (o *optimization) metrics() plan.Value {
 	return []plan.Value{int64(len(added)), int64(len(removed)), sizeStats(added), in, int64(len(partitions)),
 		curve, nil, int64(len(o.bins)), int64(1), int64(o.looked), int64(o.looked - len(removed)), false,
 		int64(0), int64(0),
-		o.began.UnixMilli(), o.ended.UnixMilli(), int64(o.partitions()), int64(0), nil, vector, columns,
+		o.began.UnixMilli(), o.ended.UnixMilli(), int64(o.Partitions), int64(0), nil, vector, columns,
 		int64(o.snapshot.StatColumns())}
 }
 

@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/settings"
 )
 
 // fate is what a statement does to a row.
@@ -62,11 +63,11 @@ func (t *target) rewriting() (*rewriting, error) {
 		if t.fit.Metadata != nil {
 			m = t.fit.Metadata
 		}
-		if w.rules, err = deltatable.NewRules(t.scope.files, t.fit.Schema, m); err != nil {
+		if w.rules, err = deltatable.NewRules(t.Files, t.fit.Schema, m); err != nil {
 			return nil, err
 		}
 	}
-	w.out = t.snapshot.NewRewriter(t.fit.Schema, t.eval.Zone, t.feed)
+	w.out = t.snapshot.NewRewriter(t.fit.Schema, t.Eval.Zone, t.feed)
 	return w, nil
 }
 
@@ -222,8 +223,8 @@ func (t *target) overflow(err error) error {
 			"DELTA_CAST_OVERFLOW_IN_TABLE_WRITE",
 			fmt.Sprintf("A value of the type %s is too big for the column %s.", n.from.SQL(), n.column),
 			"sourceType", from, "targetType", to, "columnName", plan.Quote(n.column),
-			"storeAssignmentPolicyFlag", assignmentKey, "updateAndMergeCastingFollowsAnsiEnabledFlag",
-			"spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag", "ansiEnabledFlag", ansiKey)
+			"storeAssignmentPolicyFlag", settings.AssignmentKey, "updateAndMergeCastingFollowsAnsiEnabledFlag",
+			"spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag", "ansiEnabledFlag", settings.AnsiKey)
 		out.State = "22003"
 		return out
 	}
@@ -233,7 +234,7 @@ func (t *target) overflow(err error) error {
 // change is the commit of a statement, and its numbers.
 func (t *target) change(params []delta.Param) delta.Change {
 	return delta.Change{Operation: t.operation, Params: params, Reads: t.reads, Txn: t.txn,
-		Now: t.scope.files.Now(), Ruled: true}
+		Now: t.Files.Now(), Ruled: true}
 }
 
 // finish commits a change; without files that come or go there is nothing to do.
@@ -241,7 +242,7 @@ func (t *target) finish(ctx context.Context, c delta.Change, made delta.Rewritte
 	if len(c.Removes) == 0 && len(c.Adds) == 0 && c.Metadata == nil {
 		return nil
 	}
-	_, err := deltatable.Commit(ctx, t.scope.files, t.snapshot, c, made)
+	_, err := deltatable.Commit(ctx, t.Files, t.snapshot, c, made)
 	return err
 }
 

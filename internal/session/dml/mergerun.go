@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/weir-dev/weir/internal/connector/deltatable"
 	"github.com/weir-dev/weir/internal/delta"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/session/spool"
 )
 
 // A MERGE reads its source once and keeps it. The first join, of the columns that
@@ -24,7 +25,7 @@ const sourceTable = "source of a MERGE"
 
 // mergeSource is the rows of a source, kept for the statement.
 type mergeSource struct {
-	rows    *spool
+	rows    *spool.Spool
 	columns []*plan.Attribute
 	number  *plan.Attribute // of a row, from 0
 	scan    *plan.Scan
@@ -42,18 +43,18 @@ func (m *merge) keep(ctx context.Context) error {
 	s := &mergeSource{columns: m.tables.Columns(overSource...),
 		number: m.analyzer.NewColumn("number", plan.Long), rows: m.batch}
 	if s.rows == nil {
-		rows, err := m.query(ctx, m.tables.Node(1))
+		rows, err := m.Query(ctx, m.tables.Node(1))
 		if err != nil {
 			return err
 		}
-		if s.rows, err = m.session.engine.spooled(plan.SchemaOf(s.columns), rows, m.eval.Memory); err != nil {
+		if s.rows, err = m.Spool(plan.SchemaOf(s.columns), rows); err != nil {
 			return err
 		}
 	}
-	for c, err := range s.rows.rows() {
+	for c, err := range s.rows.Rows() {
 		if err != nil {
 			if m.batch == nil {
-				err = errors.Join(err, s.rows.remove())
+				err = errors.Join(err, s.rows.Remove())
 			}
 			return err
 		}
@@ -64,7 +65,7 @@ func (m *merge) keep(ctx context.Context) error {
 		Attrs:    append(s.columns[:len(s.columns):len(s.columns)], s.number),
 	}
 	m.source = s
-	m.own(sourceTable, s.read)
+	m.Own(&connector.Format{Name: sourceTable, Scan: s.read})
 	return nil
 }
 
@@ -73,7 +74,7 @@ func (m *merge) keep(ctx context.Context) error {
 func (s *mergeSource) read(_ context.Context, _ *connector.Env, scan *plan.Scan) chunk.Rows {
 	return func(yield func(*chunk.Chunk, error) bool) {
 		from := int64(0)
-		for c, err := range s.rows.rows() {
+		for c, err := range s.rows.Rows() {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -125,16 +126,16 @@ func (m *merge) readsItself() bool {
 
 // isTable reports whether a scan reads the newest version of the statement's table.
 func (m *merge) isTable(scan *plan.Scan) bool {
-	if scan.Relation.Format != deltaFormat || travels(scan.Relation.Options) {
+	if scan.Relation.Format != m.Delta.Name || plan.Travels(scan.Relation.Options) {
 		return false
 	}
-	place, err := deltatable.Table(m.scope.files, scan.Relation.Paths[0])
+	place, err := deltatable.Table(m.Files, scan.Relation.Paths[0])
 	return err == nil && place.Dir == m.snapshot.Dir
 }
 
 // pin makes the source read the version of the table that the statement changes.
 func (m *merge) pin() {
-	f, _ := m.session.engine.format(deltaFormat)
+	f := m.Delta
 	pinned := *f
 	pinned.Scan = func(ctx context.Context, env *connector.Env, scan *plan.Scan) chunk.Rows {
 		if !m.isTable(scan) {
@@ -146,7 +147,7 @@ func (m *merge) pin() {
 		}
 		return deltatable.Scan{Snapshot: m.snapshot, Files: m.snapshot.Files(), Columns: names}.Rows(ctx, env)
 	}
-	m.formats[deltaFormat] = &pinned
+	m.Own(&pinned)
 }
 
 func (m *merge) run(ctx context.Context) error {
@@ -158,12 +159,12 @@ func (m *merge) run(ctx context.Context) error {
 	}
 	err := m.narrow()
 	if err == nil {
-		m.matches = newMatches(m.eval.Memory.Part(), len(m.files), m.source.count)
+		m.matches = newMatches(m.Eval.Memory.Part(), len(m.files), m.source.count)
 		err = m.write(ctx)
 		m.matches.close()
 	}
 	if m.batch == nil {
-		err = errors.Join(err, m.source.rows.remove())
+		err = errors.Join(err, m.source.rows.Remove())
 	}
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func (m *merge) run(ctx context.Context) error {
 // matter too.
 func (m *merge) pruneTarget() error {
 	var err error
-	if m.on, err = deltatable.WithoutCasts(m.on, m.eval); err != nil {
+	if m.on, err = deltatable.WithoutCasts(m.on, m.Eval); err != nil {
 		return err
 	}
 	cond := m.on
@@ -230,7 +231,7 @@ func (m *merge) search(ctx context.Context) ([]bool, error) {
 		return nil, err
 	}
 	pairs := plan.NewProject(m.join(kind), m.file, m.row, m.source.number, m.named(fate, "fate"))
-	rows, err := m.query(ctx, pairs)
+	rows, err := m.Query(ctx, pairs)
 	if err != nil {
 		return nil, err
 	}
@@ -397,7 +398,7 @@ func (m *merge) writeLeft(ctx context.Context, w *rewriting) error {
 func (m *merge) writeJoined(
 	ctx context.Context, w *rewriting, in plan.Node, fate plan.Expr, after []plan.Expr,
 ) error {
-	rows, err := m.query(ctx, plan.NewProject(in, m.rewritten(fate, after, m.columnExprs())...))
+	rows, err := m.Query(ctx, plan.NewProject(in, m.rewritten(fate, after, m.columnExprs())...))
 	if err != nil {
 		return err
 	}
@@ -420,7 +421,7 @@ func (m *merge) writeInserts(ctx context.Context, w *rewriting) error {
 		}
 	}
 	m.source.without = m.matches
-	rows, err := m.query(ctx, plan.NewProject(m.source.scan, m.rewritten(fate, after, nulls)...))
+	rows, err := m.Query(ctx, plan.NewProject(m.source.scan, m.rewritten(fate, after, nulls)...))
 	if err != nil {
 		return err
 	}

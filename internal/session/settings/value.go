@@ -1,4 +1,4 @@
-package session
+package settings
 
 import (
 	"math"
@@ -11,16 +11,16 @@ import (
 	"github.com/weir-dev/weir/internal/plan"
 )
 
-// accepts checks a value as Spark does when a key is set.
-func (d *confDef) accepts(value string) error {
-	number, isNumber, err := d.parse(value)
+// Accepts checks a value as Spark does when a key is set.
+func (d *Def) Accepts(value string) error {
+	number, isNumber, err := d.Parse(value)
 	if err != nil {
 		return err
 	}
-	if d.key == zoneKey {
-		return checkZone(value)
+	if d.Key == ZoneKey {
+		return CheckZone(value)
 	}
-	rule, rest, _ := strings.Cut(d.check, ":")
+	rule, rest, _ := strings.Cut(d.Check, ":")
 	switch rule {
 	case "options":
 		for option := range strings.SplitSeq(rest, ", ") {
@@ -28,7 +28,7 @@ func (d *confDef) accepts(value string) error {
 				return nil
 			}
 		}
-		return confError("OUT_OF_RANGE_OF_OPTIONS", d.key, value,
+		return confError("OUT_OF_RANGE_OF_OPTIONS", d.Key, value,
 			"it must be one of "+rest+".", "confOptions", rest)
 	case "requirement":
 		return d.checkRequirement(value)
@@ -52,16 +52,16 @@ var requirements = map[string]struct {
 	},
 }
 
-func (d *confDef) checkRequirement(value string) error {
-	r, ok := requirements[d.key]
+func (d *Def) checkRequirement(value string) error {
+	r, ok := requirements[d.Key]
 	if !ok || slices.Contains(r.values, strings.ToLower(value)) {
 		return nil
 	}
-	return confError("REQUIREMENT", d.key, value, "it must be "+strings.Join(r.values, " or ")+".",
+	return confError("REQUIREMENT", d.Key, value, "it must be "+strings.Join(r.values, " or ")+".",
 		"confRequirement", r.text)
 }
 
-func (d *confDef) inRange(value string, number float64, bounds string) error {
+func (d *Def) inRange(value string, number float64, bounds string) error {
 	low, high, _ := strings.Cut(bounds, "..")
 	if n, err := strconv.ParseFloat(low, 64); err == nil && number < n {
 		return d.requirement(value, "must be at least "+low)
@@ -72,8 +72,8 @@ func (d *confDef) inRange(value string, number float64, bounds string) error {
 	return nil
 }
 
-func (d *confDef) requirement(value, must string) error {
-	return confError("REQUIREMENT", d.key, value, "it "+must+".", "confRequirement", must)
+func (d *Def) requirement(value, must string) error {
+	return confError("REQUIREMENT", d.Key, value, "it "+must+".", "confRequirement", must)
 }
 
 func confError(sub, key, value, why string, more ...string) *plan.Error {
@@ -82,34 +82,34 @@ func confError(sub, key, value, why string, more ...string) *plan.Error {
 		"The value '"+value+"' does not suit the setting "+key+": "+why, args...)
 }
 
-func checkZone(value string) error {
+func CheckZone(value string) error {
 	if _, err := codec.Zone(value); err != nil {
-		return confError("TIME_ZONE", zoneKey, value, "there is no such time zone.")
+		return confError("TIME_ZONE", ZoneKey, value, "there is no such time zone.")
 	}
 	return nil
 }
 
-// parse reads a value of the key's type; number is what ranges are about, in
+// Parse reads a value of the key's type; number is what ranges are about, in
 // the type's own unit.
-func (d *confDef) parse(value string) (number float64, isNumber bool, err error) {
+func (d *Def) Parse(value string) (number float64, isNumber bool, err error) {
 	text := strings.TrimSpace(value)
 	ok := true
-	unit, isTime := strings.CutPrefix(d.typ, "time in ")
-	size, isSize := strings.CutPrefix(d.typ, "bytes in ")
+	unit, isTime := strings.CutPrefix(d.Typ, "time in ")
+	size, isSize := strings.CutPrefix(d.Typ, "bytes in ")
 	switch {
 	case isTime:
-		number, ok = parseSuffixed(text, timeUnits, timeUnits[unitSuffix[unit]])
+		number, ok = ParseSuffixed(text, timeUnits, timeUnits[unitSuffix[unit]])
 	case isSize:
-		number, ok = parseSuffixed(text, sizeUnits, sizeUnits[unitSuffix[size]])
-	case d.typ == "boolean":
+		number, ok = ParseSuffixed(text, SizeUnits, SizeUnits[unitSuffix[size]])
+	case d.Typ == "boolean":
 		return 0, false, d.mismatch(value, strings.EqualFold(text, "true") || strings.EqualFold(text, "false"))
-	case d.typ == "int":
+	case d.Typ == "int":
 		number, ok = parseInteger(text, 32)
-	case d.typ == "long":
+	case d.Typ == "long":
 		number, ok = parseInteger(text, 64)
-	case d.typ == "double":
+	case d.Typ == "double":
 		number, ok = codec.ParseDouble(text)
-	case d.typ == "decimal":
+	case d.Typ == "decimal":
 		var r big.Rat
 		_, ok = r.SetString(text)
 	default:
@@ -118,11 +118,11 @@ func (d *confDef) parse(value string) (number float64, isNumber bool, err error)
 	return number, true, d.mismatch(value, ok)
 }
 
-func (d *confDef) mismatch(value string, ok bool) error {
+func (d *Def) mismatch(value string, ok bool) error {
 	if ok {
 		return nil
 	}
-	return confError("TYPE_MISMATCH", d.key, value, "it must be of the type "+d.typ+".", "confType", d.typ)
+	return confError("TYPE_MISMATCH", d.Key, value, "it must be of the type "+d.Typ+".", "confType", d.Typ)
 }
 
 func parseInteger(text string, bits int) (float64, bool) {
@@ -135,7 +135,7 @@ var (
 	timeUnits = map[string]float64{
 		"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "min": 60e9, "h": 3600e9, "d": 86400e9,
 	}
-	sizeUnits = map[string]float64{
+	SizeUnits = map[string]float64{
 		"b": 1, "k": 1 << 10, "kb": 1 << 10, "m": 1 << 20, "mb": 1 << 20, "g": 1 << 30, "gb": 1 << 30,
 		"t": 1 << 40, "tb": 1 << 40, "p": 1 << 50, "pb": 1 << 50,
 	}
@@ -145,9 +145,9 @@ var (
 	}
 )
 
-// parseSuffixed reads a whole number with or without a unit and gives it in
+// ParseSuffixed reads a whole number with or without a unit and gives it in
 // the unit own.
-func parseSuffixed(text string, units map[string]float64, own float64) (float64, bool) {
+func ParseSuffixed(text string, units map[string]float64, own float64) (float64, bool) {
 	text = strings.ToLower(text)
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz")
 	unit := own

@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func (o *optimization) curved(ctx context.Context, files []*delta.Add) (chunk.Ro
 	}
 	if len(o.order) == 1 {
 		sorted := plan.NewSort(plan.NewProject(o.scan, exprs...), true, ascending(o.order[0]))
-		return o.query(ctx, sorted)
+		return o.Query(ctx, sorted)
 	}
 	c := &curve{optimization: o, place: o.analyzer.NewColumn("place", plan.Long)}
 	if err := c.sample(ctx); err != nil {
@@ -42,8 +42,8 @@ func (o *optimization) curved(ctx context.Context, files []*delta.Add) (chunk.Ro
 	scan := *o.scan
 	scan.Relation.Format = curveTable
 	scan.Attrs = append(o.columns[:len(o.columns):len(o.columns)], c.place)
-	o.own(curveTable, c.rows)
-	return o.query(ctx, plan.NewProject(plan.NewSort(&scan, true, ascending(c.place)), exprs...))
+	o.Own(&connector.Format{Name: curveTable, Scan: c.rows})
+	return o.Query(ctx, plan.NewProject(plan.NewSort(&scan, true, ascending(c.place)), exprs...))
 }
 
 func ascending(a *plan.Attribute) *plan.SortOrder { return &plan.SortOrder{Child: a, NullsFirst: true} }
@@ -70,7 +70,7 @@ func (c *curve) sample(ctx context.Context) error {
 	}
 	next := int64(0)
 	scan := deltatable.Scan{Snapshot: c.snapshot, Files: c.files, Columns: names}
-	for rows, err := range scan.Rows(ctx, c.scope.files) {
+	for rows, err := range scan.Rows(ctx, c.Files) {
 		if err != nil {
 			return err
 		}

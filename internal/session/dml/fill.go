@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"fmt"
@@ -69,10 +69,10 @@ func (t *target) identity(at int, id *delta.Identity, given, inserts bool) error
 	name := t.after[at].field.Name
 	switch {
 	case given && !inserts:
-		return deltaMistake("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", "42808",
+		return Mistake("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED", "42808",
 			fmt.Sprintf("The column %s numbers the rows, and a number stays.", name), "colName", name)
 	case given && !id.Explicit:
-		return deltaMistake("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", "42808",
+		return Mistake("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED", "42808",
 			fmt.Sprintf("The column %s numbers the rows itself (GENERATED ALWAYS AS IDENTITY).", name),
 			"colName", name)
 	case !inserts:

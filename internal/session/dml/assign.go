@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"fmt"
@@ -51,7 +51,7 @@ func (t *target) assignable(a *plan.UnresolvedAttribute) ([]string, error) {
 	}
 	path, ok := pathOf(column)
 	if !ok {
-		e := deltaMistake("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "0A000",
+		e := Mistake("DELTA_UNSUPPORTED_NESTED_FIELD_IN_UPDATE", "0A000",
 			"An element of an array or a map cannot be assigned to; give the column a new value.",
 			"optionalPrefixMessage", "")
 		return nil, e.At(a.Origin)
@@ -100,7 +100,7 @@ func conflicting(settings []setting) error {
 			n := min(len(a.path), len(b.path))
 			if slices.EqualFunc(a.path[:n], b.path[:n], strings.EqualFold) {
 				list := "[`" + strings.Join(b.path, ".") + "`, `" + strings.Join(a.path, ".") + "`]"
-				return deltaMistake("DELTA_CONFLICT_SET_COLUMN", "42701",
+				return Mistake("DELTA_CONFLICT_SET_COLUMN", "42701",
 					"SET gives more than one value to "+list+".", "columnList", list)
 			}
 		}
@@ -156,12 +156,12 @@ func (t *target) converted(e plan.Expr, f plan.Field) (plan.Expr, error) {
 		t.narrowed = append(t.narrowed, narrowing{f.Name, from, to})
 	}
 	c := &plan.Cast{Child: e, To: to.AsNullable(), Mode: plan.CastANSI, Implicit: true}
-	return c, function.CheckCast(c, t.eval)
+	return c, function.CheckCast(c, t.Eval)
 }
 
 // restructured is a struct with the fields of another type, found by their names.
 func (t *target) restructured(e plan.Expr, from, to plan.Type) (plan.Expr, error) {
-	mismatch := deltaMistake("DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION", "42846",
+	mismatch := Mistake("DELTA_UPDATE_SCHEMA_MISMATCH_EXPRESSION", "42846",
 		fmt.Sprintf("A value of the type %s has not the fields of %s.", from.Simple(), to.Simple()),
 		"fromCatalog", from.Simple(), "toCatalog", to.Simple())
 	if len(from.Fields) != len(to.Fields) {
@@ -206,7 +206,7 @@ func (t *target) unresolved(err error, clause string, over ...int) error {
 		names = append(names, strings.Join(parts, "."))
 	}
 	name := strings.ReplaceAll(e.Args["objectName"], "`", "")
-	out := deltaMistake("DELTA_MERGE_UNRESOLVED_EXPRESSION", "42601",
+	out := Mistake("DELTA_MERGE_UNRESOLVED_EXPRESSION", "42601",
 		fmt.Sprintf("The %s has no column %s, only %s.", clause, name, strings.Join(names, ", ")),
 		"sqlExpr", name, "clause", clause, "cols", strings.Join(names, ", "))
 	return out.At(e.Origin)

@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -9,22 +9,10 @@ import (
 	"github.com/weir-dev/weir/internal/plan"
 )
 
-// affectedSchema is the answer of DELETE and UPDATE.
-func affectedSchema[C plan.Command](C) plan.Type {
-	return plan.Struct(plan.Col("num_affected_rows", plan.Long))
-}
-
-func affected(n int64) *Result {
-	return answer(affectedSchema[*plan.Delete](nil), []plan.Value{n})
-}
-
-// deleteRows is DELETE FROM.
-func deleteRows(ctx context.Context, s *Session, c *plan.Delete) (*Result, error) {
-	sc, err := s.begin()
-	if err != nil {
-		return nil, err
-	}
-	t, err := sc.target(ctx, "DELETE", c.Table)
+// Delete is DELETE FROM. It gives how many rows went; nil when the table has the
+// statement's transaction already.
+func Delete(ctx context.Context, st *Statement, c *plan.Delete) ([]plan.Value, error) {
+	t, err := st.target(ctx, "DELETE", c.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +27,13 @@ func deleteRows(ctx context.Context, s *Session, c *plan.Delete) (*Result, error
 		return nil, err
 	}
 	if done, err := t.done(); done || err != nil {
-		return answer(affectedSchema(c)), err
+		return nil, err
 	}
 	n, err := t.delete(ctx, cond)
 	if err != nil {
 		return nil, err
 	}
-	return affected(n), nil
+	return []plan.Value{n}, nil
 }
 
 func (t *target) delete(ctx context.Context, cond plan.Expr) (int64, error) {
@@ -162,7 +150,7 @@ func (t *target) find(ctx context.Context, cond plan.Expr) ([]int64, error) {
 	if len(found) == 0 {
 		return found, nil
 	}
-	rows, err := t.query(ctx, plan.NewProject(plan.NewFilter(t.scan, cond), t.file))
+	rows, err := t.Query(ctx, plan.NewProject(plan.NewFilter(t.scan, cond), t.file))
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +185,7 @@ func (t *target) columnExprs() []plan.Expr {
 // writeAnew writes the rows of the statement's files with their columns as they
 // shall be.
 func (t *target) writeAnew(ctx context.Context, fate plan.Expr, after []plan.Expr) (*rewriting, error) {
-	rows, err := t.query(ctx, plan.NewProject(t.scan, t.rewritten(fate, after, t.columnExprs())...))
+	rows, err := t.Query(ctx, plan.NewProject(t.scan, t.rewritten(fate, after, t.columnExprs())...))
 	if err != nil {
 		return nil, err
 	}

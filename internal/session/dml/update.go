@@ -1,4 +1,4 @@
-package session
+package dml
 
 import (
 	"context"
@@ -10,13 +10,10 @@ import (
 	"github.com/weir-dev/weir/internal/sql"
 )
 
-// updateRows is UPDATE.
-func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error) {
-	sc, err := s.begin()
-	if err != nil {
-		return nil, err
-	}
-	t, err := sc.target(ctx, "UPDATE", c.Table)
+// Update is UPDATE. It gives how many rows changed; nil when the table has the statement's
+// transaction already.
+func Update(ctx context.Context, st *Statement, c *plan.Update) ([]plan.Value, error) {
+	t, err := st.target(ctx, "UPDATE", c.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -42,13 +39,19 @@ func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error
 		return nil, err
 	}
 	if done, err := t.done(); done || err != nil {
-		return answer(affectedSchema(c)), err
+		return nil, err
 	}
 	n, err := t.update(ctx, c.Cond != nil, cond, values)
 	if err != nil {
 		return nil, err
 	}
-	return affected(n), nil
+	return []plan.Value{n}, nil
+}
+
+// IsDefault recognises the word DEFAULT.
+func IsDefault(e plan.Expr) bool {
+	a, ok := e.(*plan.UnresolvedAttribute)
+	return ok && len(a.Parts) == 1 && strings.EqualFold(a.Parts[0], "DEFAULT")
 }
 
 // withDefaults puts the default of the column in the place of DEFAULT: NULL, unless
@@ -56,7 +59,7 @@ func updateRows(ctx context.Context, s *Session, c *plan.Update) (*Result, error
 func (t *target) withDefaults(set []plan.Assignment) ([]plan.Assignment, error) {
 	out := make([]plan.Assignment, len(set))
 	for i, a := range set {
-		if isDefault(a.Value) {
+		if IsDefault(a.Value) {
 			a.Value = plan.Lit(nil, plan.Null)
 			if text := t.computed(a.Column.Parts[len(a.Column.Parts)-1]).Default; text != "" {
 				var err error
