@@ -97,6 +97,9 @@ func (b *batch) addParts(o *batch) {
 	}
 	for i := range min(len(b.operators), len(o.operators)) {
 		sum := o.operators[i]
+		if sum.Name != b.operators[i].Name { // Spark plans each batch anew
+			continue
+		}
 		sum.Seconds += b.operators[i].Seconds
 		sum.Rows += b.operators[i].Rows
 		b.operators[i] = sum
@@ -130,6 +133,17 @@ func (s *Store) Started(q *monitor.Query) { s.noteLife(q) }
 
 // Ended notes its end.
 func (s *Store) Ended(q *monitor.Query) { s.noteLife(q) }
+
+// Described notes what a run does, which nobody knew when it started.
+func (s *Store) Described(q *monitor.Query) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.plans) < mostWaiting {
+		s.plans = append(s.plans, q)
+	} else {
+		s.dropped++
+	}
+}
 
 // Dismissed notes that nobody need be told of its end any more.
 func (s *Store) Dismissed(q *monitor.Query) { s.tellAgain(lifeRow{time.Now(), q.Snapshot()}) }

@@ -13,6 +13,7 @@ type floor struct {
 	minute time.Time
 	ended  bool // its end is known
 	known  bool // its start is
+	plan   bool // its plan is
 }
 
 // nothingTold is the floor of a run of this process.

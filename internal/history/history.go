@@ -74,7 +74,8 @@ type Store struct {
 	alerts  func() []alert.View
 	waiting []*batch // nil ones were summed up
 	lives   []lifeRow
-	again   []lifeRow // of runs that the tables have: see tellAgain
+	again   []lifeRow        // of runs that the tables have: see tellAgain
+	plans   []*monitor.Query // of which the plan is new
 	changes []change
 	minutes map[minuteKey]*minute
 	seconds map[string]*second // by run
@@ -276,8 +277,8 @@ func (s *Store) failed(err error) {
 func (s *Store) take(now time.Time, everything bool) *made {
 	alerts := s.alertChanges()
 	s.mu.Lock()
-	lives, again, changes := s.lives, s.again, s.changes
-	s.lives, s.again, s.changes = nil, nil, nil
+	lives, again, changes, plans := s.lives, s.again, s.changes, s.plans
+	s.lives, s.again, s.changes, s.plans = nil, nil, nil, nil
 	var over []*minute
 	for key, m := range s.minutes {
 		if everything || key.unix != now.Truncate(time.Minute).Unix() {
@@ -287,12 +288,20 @@ func (s *Store) take(now time.Time, everything bool) *made {
 	}
 	s.mu.Unlock()
 	m := s.rowsOf(s.takeBatches())
+	begun := map[string]bool{} // runs whose row has all that is known now
 	for i := range lives {
 		if s.floorOf(lives[i].run.RunID).told(&lives[i]) {
 			continue
 		}
 		m.addLife(&lives[i])
 		if q := s.options.Registry.Find(lives[i].run.RunID); q != nil && lives[i].run.EndedAt.IsZero() {
+			run := q.Snapshot()
+			m.addQuery(&run, now)
+			begun[run.RunID] = true
+		}
+	}
+	for _, q := range plans {
+		if !begun[q.RunID()] && !s.floorOf(q.RunID()).plan {
 			run := q.Snapshot()
 			m.addQuery(&run, now)
 		}

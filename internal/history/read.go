@@ -159,7 +159,7 @@ func (s *Store) recall() {
 		s.failed(err)
 	}
 	for id, one := range found {
-		s.floors[id] = &floor{batch: beforeAll(), known: true, ended: one.Ended}
+		s.floors[id] = &floor{batch: beforeAll(), known: true, ended: one.Ended, plan: one.Plan != ""}
 	}
 	s.closeLeft(found)
 	s.recallQueries(found)

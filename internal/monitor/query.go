@@ -187,6 +187,20 @@ func (q *Query) Activate(sources []string, sink string) {
 	}
 }
 
+// Describe says what the query does and what it was started with, where that was not known
+// when it started. Again, it does nothing.
+func (q *Query) Describe(plan string, settings []Setting) {
+	q.mu.Lock()
+	known := q.run.Plan != ""
+	if !known {
+		q.run.Plan, q.run.Settings = plan, settings
+	}
+	q.mu.Unlock()
+	if q.tap != nil && !known {
+		q.tap.Described(q)
+	}
+}
+
 // SetStatus replaces the status, unless the run has ended.
 func (q *Query) SetStatus(s Status) {
 	q.mu.Lock()

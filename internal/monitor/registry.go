@@ -29,6 +29,8 @@ type Tap interface {
 	// Committed comes after Record; p and b are shared and never change.
 	Committed(q *Query, p *Progress, b *health.Batch)
 	Ended(q *Query)
+	// Described comes when the plan of a run is known that was not when it started.
+	Described(q *Query)
 	// Dismissed comes once a run that ended, on an earlier server maybe, is dismissed.
 	Dismissed(q *Query)
 }

@@ -230,7 +230,7 @@ func meanOperators(batches []health.Batch) []operator {
 	for k, o := range last.Operators {
 		seconds, rows := 0.0, 0.0
 		for i := range recent {
-			if k < len(recent[i].Operators) { // the plan of a run stays
+			if k < len(recent[i].Operators) && recent[i].Operators[k].Name == o.Name { // as a rule the plan stays
 				seconds += recent[i].Operators[k].Seconds
 				rows += recent[i].Operators[k].Rows
 			}

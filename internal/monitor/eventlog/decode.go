@@ -266,14 +266,18 @@ func pass(r *bufio.Reader) (n int64, err error) {
 	}
 }
 
-// wanted tells by its beginning whether a line is about an application or a
-// streaming query.
+// longestKind is how far into a line the name of its event may reach.
+const longestKind = 200
+
+// kinds are the events that are read beside those of streaming queries.
+var kinds = []string{
+	"SparkListenerLogStart", "SparkListenerApplicationStart", "SparkListenerApplicationEnd",
+	"SparkListenerEnvironmentUpdate", executionStarted, executionReplaned, driverMeasured, jobStarted, taskEnded,
+}
+
+// wanted tells by its beginning whether a line is about an application, a streaming query
+// or the work for one.
 func wanted(line []byte) bool {
-	const head = `{"Event":"`
-	if len(line) < len(head) || string(line[:len(head)]) != head {
-		return false
-	}
-	event := string(line[len(head):min(len(line), len(head)+len(listenerClass))])
-	return strings.HasPrefix(event, listenerClass) || strings.HasPrefix(event, "SparkListenerLogStart") ||
-		strings.HasPrefix(event, "SparkListenerApplication")
+	kind := kindOf(line[:min(len(line), longestKind)])
+	return strings.HasPrefix(kind, listenerClass) || slices.Contains(kinds, kind)
 }

@@ -6,7 +6,8 @@
 //
 // A log is one file, or a directory of parts that Spark rolls and compacts. decode.go
 // takes the compression off, event.go turns lines into what a monitor.Query is told,
-// tail.go follows the logs of a directory.
+// work.go and plan.go find out from executions, jobs and tasks what each operator took for
+// a batch, tail.go follows the logs of a directory.
 //
 // Rules:
 //

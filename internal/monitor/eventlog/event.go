@@ -32,6 +32,8 @@ type event struct {
 	Progress  *progress       `json:"progress"`
 	Exception *string         `json:"exception"`
 	Condition *string         `json:"errorClassOnException"`
+
+	Properties map[string]string `json:"Spark Properties"`
 }
 
 // progress is Spark's progress as the event log has it: offsets are texts with JSON
@@ -75,8 +77,10 @@ type application struct {
 	id, name string
 	version  string
 	runs     map[string]*spark
-	last     time.Time // of the newest event
-	damaged  int       // lines that could not be read
+	workbook workbook
+	settings map[string]string // of Spark, those that say how queries run
+	last     time.Time         // of the newest event
+	damaged  int               // lines that could not be read
 }
 
 // spark is a run of a query.
@@ -85,14 +89,23 @@ type spark struct {
 	first map[string]float64 // where each source was first seen, by its number
 	read  float64            // rows of the batches so far
 	batch int64              // the newest that was committed, -1 before the first
+	// running is the batch that was begun and is not committed, -1 when none is known.
+	running int64
 }
 
 func newApplication(r *monitor.Registry, log *slog.Logger, id string) *application {
-	return &application{registry: r, log: log, id: id, name: id, runs: map[string]*spark{}}
+	return &application{registry: r, log: log, id: id, name: id, runs: map[string]*spark{},
+		workbook: newWorkbook()}
 }
 
 // line takes in one line of the log.
 func (a *application) line(data []byte) {
+	if known, err := a.work(kindOf(data), data); known {
+		if err != nil {
+			a.damaged++
+		}
+		return
+	}
 	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		a.damaged++
@@ -103,6 +116,8 @@ func (a *application) line(data []byte) {
 		a.version = e.Version
 	case "SparkListenerApplicationStart":
 		a.name = e.AppName
+	case "SparkListenerEnvironmentUpdate":
+		a.settings = telling(e.Properties)
 	case "SparkListenerApplicationEnd":
 		a.endAll("its application ended")
 	case "QueryStartedEvent":
@@ -144,7 +159,8 @@ func (a *application) start(id, runID string, name *string, at time.Time) *spark
 	if name != nil {
 		run.Name = cut(*name, mostName)
 	}
-	q := &spark{Query: a.registry.Start(run, monitor.NewBus()), first: map[string]float64{}, batch: -1}
+	q := &spark{Query: a.registry.Start(run, monitor.NewBus()), first: map[string]float64{}, batch: -1,
+		running: -1}
 	a.runs[runID] = q
 	return q
 }
@@ -156,16 +172,17 @@ func (a *application) endAll(why string) {
 		q.Terminate(a.last, nil)
 	}
 	clear(a.runs)
+	a.workbook = newWorkbook()
 }
 
 // remembered is what another process needs to go on.
 func (a *application) remembered() stateful {
-	s := stateful{Name: a.name, Version: a.version, Last: a.last}
+	s := stateful{Name: a.name, Version: a.version, Last: a.last, Settings: a.settings}
 	for _, q := range a.runs {
 		run := q.Snapshot()
 		s.Runs = append(s.Runs, rememberedRun{
 			ID: run.ID, RunID: run.RunID, Name: run.Name, StartedAt: run.StartedAt, First: maps.Clone(q.first),
-			Read: q.read, Batch: q.batch,
+			Read: q.read, Batch: q.batch, Plan: run.Plan, Settings: run.Settings,
 		})
 	}
 	slices.SortFunc(s.Runs, func(a, b rememberedRun) int { return cmp.Compare(a.RunID, b.RunID) })
@@ -177,12 +194,15 @@ func (a *application) restore(s *stateful) {
 	if s.Name == "" && s.Version == "" && len(s.Runs) == 0 {
 		return
 	}
-	a.name, a.version = s.Name, s.Version
+	a.name, a.version, a.settings = s.Name, s.Version, s.Settings
 	for _, r := range s.Runs {
 		q := a.start(r.ID, r.RunID, &r.Name, r.StartedAt)
 		q.read, q.batch = r.Read, r.Batch
 		if r.First != nil {
 			q.first = r.First
+		}
+		if r.Plan != "" {
+			q.Describe(r.Plan, r.Settings)
 		}
 	}
 	a.last = s.Last
@@ -194,6 +214,7 @@ func (a *application) terminate(e *event) {
 		return
 	}
 	delete(a.runs, e.RunID)
+	a.workbook.forget(e.RunID)
 	var f *monitor.Failure
 	if e.Exception != nil {
 		f = &monitor.Failure{Message: health.Gist(*e.Exception), Trace: *e.Exception}
@@ -221,6 +242,7 @@ func (a *application) progress(p *progress) {
 	end := start.Add(time.Duration(min(max(0, took), longestBatch) * float64(time.Millisecond)))
 	a.saw(end)
 	if !p.ran() { // nothing was there to do
+		q.running = -1
 		q.Quiet(end)
 		q.Sample(end, nil)
 		return
@@ -234,9 +256,13 @@ func (a *application) progress(p *progress) {
 	before, after := q.readings(p, start, end)
 	q.Sample(start, before)
 	q.Begin(p.BatchID, start)
+	q.running = -1
 	q.Record(m, monitor.Trigger{Start: start, End: end})
 	b := monitor.BatchOf(m, start, end)
 	b.NoData = m.NumInputRows() == 0
+	if w := a.workbook.end(p.RunID, p.BatchID); w != nil {
+		b.Operators = w.operators()
+	}
 	q.read += b.Rows
 	q.Committed(b)
 	q.Sample(end, after)

@@ -290,7 +290,7 @@ func TestPartsOfARollingLogComeInOrder(t *testing.T) {
 }
 
 func TestLongLinesArePassedOver(t *testing.T) {
-	long := `{"Event":"SparkListenerTaskEnd","x":"` + strings.Repeat("y", 200_000) + `"}` + "\n"
+	long := `{"Event":"SparkListenerTaskStart","x":"` + strings.Repeat("y", 200_000) + `"}` + "\n"
 	name := strings.Repeat("z", maxLine)
 	many := `{"Event":"` + listenerClass + `QueryStartedEvent","id":"` + name + `"}` + "\n"
 	var got []string

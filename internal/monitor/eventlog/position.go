@@ -45,10 +45,12 @@ type Position struct {
 
 // stateful is what an application is remembered by.
 type stateful struct {
-	Name    string          `json:"name,omitempty"`
-	Version string          `json:"version,omitempty"`
-	Last    time.Time       `json:"last,omitzero"`
-	Runs    []rememberedRun `json:"runs,omitempty"`
+	Name    string    `json:"name,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Last    time.Time `json:"last,omitzero"`
+	// Settings are those of Spark, which its log tells at its beginning.
+	Settings map[string]string `json:"settings,omitempty"`
+	Runs     []rememberedRun   `json:"runs,omitempty"`
 }
 
 // rememberedRun is a run that had not ended.
@@ -60,6 +62,8 @@ type rememberedRun struct {
 	First     map[string]float64 `json:"first,omitempty"`
 	Read      float64            `json:"read,omitempty"`
 	Batch     int64              `json:"batch"`
+	Plan      string             `json:"plan,omitempty"`
+	Settings  []monitor.Setting  `json:"settings,omitempty"`
 }
 
 // head is the hash of up to n first bytes of a file.

@@ -26,6 +26,7 @@ type batchTap struct {
 func (b *batchTap) Started(*monitor.Query)   {}
 func (b *batchTap) Ended(*monitor.Query)     {}
 func (b *batchTap) Dismissed(*monitor.Query) {}
+func (b *batchTap) Described(*monitor.Query) {}
 
 func (b *batchTap) Committed(_ *monitor.Query, p *monitor.Progress, _ *health.Batch) {
 	b.mu.Lock()

@@ -63,8 +63,8 @@ type pushedApp struct {
 	heard time.Time
 }
 
-// kinds are the events of a Push.
-var kinds = []string{"started", "progress", "idle", "terminated"}
+// pushedKinds are the events of a Push.
+var pushedKinds = []string{"started", "progress", "idle", "terminated"}
 
 // Push takes in a body. The error says what is wrong with all of it.
 func (f *Fleet) Push(body []byte, now time.Time) (Pushed, error) {
@@ -123,8 +123,8 @@ func (a *pushedApp) push(raw []byte, now time.Time) (known bool, err error) {
 	if err := json.Unmarshal(raw, &kind); err != nil {
 		return false, fmt.Errorf("it is no object with an event: %w", err)
 	}
-	if !slices.Contains(kinds, kind.Kind) {
-		return false, fmt.Errorf("its event %.40q is none of %q", kind.Kind, kinds)
+	if !slices.Contains(pushedKinds, kind.Kind) {
+		return false, fmt.Errorf("its event %.40q is none of %q", kind.Kind, pushedKinds)
 	}
 	var e event
 	if err := json.Unmarshal(raw, &e); err != nil {

@@ -107,6 +107,15 @@ type Batch struct {
 	StateBytes float64
 }
 
+// forgetPartitions drops the times of single partitions, which are many and of which only
+// those of the newest batch are looked at. Who was given the operators before keeps them.
+func (b *Batch) forgetPartitions() {
+	b.Operators = slices.Clone(b.Operators)
+	for i := range b.Operators {
+		b.Operators[i].Partitions = nil
+	}
+}
+
 func (b *Batch) seconds() float64 { return b.End.Sub(b.Start).Seconds() }
 
 // A Phase is a part of a batch.
@@ -388,6 +397,9 @@ func (w *Watch) Commit(b Batch) {
 	}
 	w.deliver(&b)
 	w.remember(&b)
+	if n := len(w.batches); n > 0 {
+		w.batches[n-1].forgetPartitions()
+	}
 	w.batches = append(w.batches, b)
 	if b.Newest.After(w.newest) {
 		w.newest = b.Newest
