@@ -32,7 +32,7 @@ var only = map[string]string{
 	"github.com/twmb/franz-go":   "connector",
 	"os":                         "vfs peer pyworker testkit cmd",
 	"os/exec":                    "monitor pyworker testkit cmd",
-	"syscall":                    "vfs peer pyworker testkit cmd",
+	"syscall":                    "vfs peer pyworker testkit cmd state",
 	"golang.org/x/sys":           "vfs peer pyworker testkit cmd",
 
 	// The kernels are ours; Arrow is layout, IPC and Parquet.

@@ -2,7 +2,9 @@ package state
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
 	"github.com/weir-dev/weir/internal/plan"
@@ -63,6 +65,54 @@ func BenchmarkUpsert(b *testing.B) {
 			}
 			b.ReportMetric(bytes, "B/key")
 		})
+	}
+}
+
+// BenchmarkScattered is what a state has to do for a batch of 10,000 rows, each of a
+// key of its own that is there, spread over all keys: the p50, for each row.
+func BenchmarkScattered(b *testing.B) {
+	const rows = 10_000
+	shape := Shape{Name: "default", Key: []Column{{"k", plan.Long}}, Value: []Column{{"count", plan.Long}}}
+	for _, n := range []int{1e4, 1e7} {
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) {
+			s, err := Open(Options{FS: vfs.NewMemory(), Dir: "/0", Shapes: []Shape{shape}, Retain: 10}, 0)
+			if err != nil {
+				b.Fatal(err)
+			}
+			countKeys(b, s, n, func(i int) int { return i })
+			s.reap(true)
+			var took []time.Duration
+			for b.Loop() {
+				began := time.Now()
+				countKeys(b, s, rows, func(i int) int { return (i*(n/rows) + 7*len(took)) % n })
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/rows, "ns/row-p50")
+			_ = s.Close()
+		})
+	}
+}
+
+// countKeys is a batch of n rows, whose keys are given.
+func countKeys(b *testing.B, s *Store, n int, key func(i int) int) {
+	table, at := s.Table(0), make([]int32, n)
+	for from := 0; from < n; from += chunk.MaxRows {
+		some := at[from:min(from+chunk.MaxRows, n)]
+		k := chunk.Make(plan.Long, len(some))
+		for i := range some {
+			chunk.Values[int64](k)[i] = int64(key(from + i))
+		}
+		if _, err := table.Claim([]*chunk.Vector{k}, some, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for from := 0; from < n; from += chunk.MaxRows {
+		some := at[from:min(from+chunk.MaxRows, n)]
+		table.Update(some, table.Values(some))
+	}
+	if err := s.Commit(); err != nil {
+		b.Fatal(err)
 	}
 }
 

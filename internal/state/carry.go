@@ -14,9 +14,9 @@ func Carry(fsys vfs.FS, dir string, from, to int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	all, count := make([]*rows, len(tables)), int64(0)
+	all, count := make([]*frozen, len(tables)), int64(0)
 	for i, t := range tables {
-		all[i] = t.rows
+		all[i] = t.rows.freeze()
 		count += int64(t.Len())
 	}
 	if err := writeSnapshot(Options{FS: fsys, Dir: dir}, to, all); err != nil {

@@ -15,19 +15,23 @@ func (t *Table) Claim(keys []*chunk.Vector, rows []int32, added chunk.Sel) (chun
 	if t.rows.count > maxRows-len(rows) {
 		return added, fmt.Errorf("a state table holds %d rows, its limit", t.rows.count)
 	}
-	t.probeKeys(keys, len(rows))
-	for i, entry := range t.probe {
-		h, key := t.keys.hashes[i], t.keys.row(i)
-		row := int32(uint32(entry)) - 1
-		if entry == 0 || uint32(entry>>32) != h || !bytes.Equal(t.rows.keyOf(row), key) {
-			var slot uint32
-			if row, slot = t.search(h, key); row < 0 {
-				row = t.add(key)
-				t.index.fill(h, row, slot)
-				added = append(added, uint16(i))
+	t.keys.encode(keys, len(rows))
+	t.keys.hash(len(rows))
+	for from := 0; from < len(rows); from += ahead {
+		to := min(from+ahead, len(rows))
+		for k, row := range t.lookUp(from, to) {
+			i := from + k
+			h, key := t.keys.hashes[i], t.keys.row(i)
+			if row < 0 || !bytes.Equal(t.rows.keyOf(row), key) {
+				var slot uint32
+				if row, slot = t.search(h, key); row < 0 {
+					row = t.add(key)
+					t.index.fill(h, row, slot)
+					added = append(added, uint16(i))
+				}
 			}
+			rows[i] = row
 		}
-		rows[i] = row
 	}
 	return added, nil
 }
@@ -44,27 +48,37 @@ func (t *Table) add(key []byte) int32 {
 	return row
 }
 
-// probeKeys encodes and hashes keys and looks at the first slot of each, then at the
-// rows that may be theirs, in loops so short that the processor waits for many places
-// of memory at once.
-func (t *Table) probeKeys(keys []*chunk.Vector, n int) {
-	t.keys.encode(keys, n)
-	t.keys.hash(n)
-	t.probe = sized(t.probe, max(n, chunk.MaxRows))[:n]
-	probe := t.probe
-	for i, h := range t.keys.hashes[:len(probe)] {
-		probe[i] = t.index.home(h)
-	}
-	if t.rows.width == 0 {
-		return
-	}
+// ahead is how many rows are looked at before the first of them is worked on: what
+// they touch stays in the processor's nearest cache.
+const ahead = 64
+
+// lookUp is the rows that may be those of the encoded keys from one to another: the
+// first whose hash is the key's, or -1. Memory is read in loops so short that the
+// processor waits for many places of it at once: the homes of the keys, then the rows,
+// then what the rows refer to.
+func (t *Table) lookUp(from, to int) []int32 {
+	hashes := t.keys.hashes[from:to]
 	sum := t.touched
-	for i, h := range t.keys.hashes[:len(probe)] {
-		if entry := probe[i]; uint32(entry>>32) == h && entry != 0 {
-			sum += uint64(t.rows.bytes(int32(uint32(entry)) - 1)[0])
+	for _, h := range hashes {
+		sum += t.index.home(h)
+	}
+	found := t.found[:len(hashes)]
+	for i, h := range hashes {
+		row := t.index.first(h)
+		found[i] = row
+		if row >= 0 && t.rows.width > 0 {
+			sum += uint64(t.rows.bytes(row)[0])
+		}
+	}
+	if !t.rows.key.fixed {
+		for _, row := range found {
+			if row >= 0 {
+				sum += t.rows.touchKey(row)
+			}
 		}
 	}
 	t.touched = sum
+	return found
 }
 
 // search is the row of a key, or -1 and the slot where it would go.
@@ -97,8 +111,10 @@ func (t *Table) Fill(rows []int32, values []*chunk.Vector) {
 // is added. At first it is anything.
 func (t *Table) Scratch() []int32 {
 	for int(t.rows.next) > len(t.scratch) {
+		advise(t.scratch, false)
 		t.scratch = append(t.scratch, 0)
 		t.scratch = t.scratch[:cap(t.scratch)]
+		advise(t.scratch, true)
 	}
 	return t.scratch
 }

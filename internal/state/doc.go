@@ -35,6 +35,6 @@
 //	     is open elsewhere.
 //
 // A Store and its tables belong to one goroutine. Goroutines: one for each
-// Store while it writes a snapshot, from pages that are copied before they are
+// Store while it writes a snapshot, of pages that are copied before they are
 // changed; Close waits for it. There is no clock here.
 package state

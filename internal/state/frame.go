@@ -82,6 +82,7 @@ type frames struct {
 	payload []byte
 	frame   []byte
 	written int64
+	touched uint64 // as in Table
 }
 
 // begin makes ready for a version.
@@ -118,14 +119,18 @@ func (w *frames) rows(table int, r *rows, puts, drops []int32) error {
 func (w *frames) put(r *rows, puts []int32) {
 	if r.arena == nil {
 		// They lie in the pages as they do here, those that are new side by side.
-		for len(puts) > 0 {
+		for seen := 0; len(puts) > 0; {
+			if seen == 0 {
+				seen = min(ahead, len(puts))
+				w.touched += r.look(puts[:seen])
+			}
 			n, row := 1, puts[0]
 			for n < len(puts) && puts[n] == row+int32(n) && puts[n]&(pageRows-1) != 0 {
 				n++
 			}
 			at := int(row&(pageRows-1)) * r.width
 			w.payload = append(w.payload, r.pages[row>>pageBits][at:at+n*r.width]...)
-			puts = puts[n:]
+			puts, seen = puts[n:], max(seen-n, 0)
 		}
 		return
 	}

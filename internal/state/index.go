@@ -41,12 +41,14 @@ func limitOf(k, slots int) int { return slots * (45*(segments-1) + 20*k) / (100 
 func (s *segment) resize(k, slots int) {
 	old := s.slots
 	s.slots = make([]uint64, slots)
+	advise(s.slots, true)
 	s.limit = limitOf(k, slots)
 	for _, entry := range old {
 		if entry != 0 {
 			s.place(entry)
 		}
 	}
+	advise(old, false)
 }
 
 // place puts an entry into the first free slot from its home on.
@@ -63,6 +65,18 @@ func (s *segment) place(entry uint64) {
 func (x *index) home(h uint32) uint64 {
 	s := &x.segs[h>>segmentShift]
 	return s.slots[h&uint32(len(s.slots)-1)]
+}
+
+// first is the first row with a hash, or -1.
+func (x *index) first(h uint32) int32 {
+	slots := x.segs[h>>segmentShift].slots
+	mask := uint32(len(slots) - 1)
+	for slot := h & mask; ; slot = (slot + 1) & mask {
+		entry := slots[slot]
+		if entry == 0 || uint32(entry>>32) == h {
+			return int32(uint32(entry)) - 1
+		}
+	}
 }
 
 // reserve makes an empty index ready for n rows.
@@ -187,6 +201,16 @@ func (x *index) remove(h uint32, row int32) {
 		}
 	}
 	s.slots[hole] = 0
+}
+
+// release says that the index will not be used any more.
+func (x *index) release() {
+	if x == nil {
+		return
+	}
+	for k := range x.segs {
+		advise(x.segs[k].slots, false)
+	}
 }
 
 func (x *index) bytes() int64 {

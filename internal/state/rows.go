@@ -20,11 +20,23 @@ type rows struct {
 	count      int
 	next       int32 // the first number never given
 
-	// shared marks pages that a snapshot still reads; nil when none is under way.
-	shared []bool
+	// slabs is memory that pages are cut from, and slab what is left of the last one.
+	slabs [][]byte
+	slab  []byte
+	// frozen is what a snapshot under way reads; nil when none is. kept marks the pages
+	// that may be written without asking it.
+	frozen *frozen
+	kept   []bool
 }
 
-const refWidth = 8
+const (
+	refWidth = 8
+	// slabBytes is the memory that pages are taken from, a few at a time, once the rows
+	// weigh slabsFrom: what lies side by side can be in huge pages.
+	slabBytes = hugeBytes
+	slabsFrom = 4 * hugeBytes
+	hugeBytes = 2 << 20
+)
 
 func newRows(key, value *form) *rows {
 	r := &rows{key: key, value: value, keyWidth: refWidth}
@@ -71,15 +83,39 @@ func (r *rows) grow(page, end int) {
 	for page >= len(r.pages) {
 		r.pages = append(r.pages, nil)
 	}
-	// The first page of a small table grows; others will be needed whole.
-	room := pageRows * r.width
-	if page == 0 {
-		room = min(room, max(16*r.width, 2*end))
+	old := r.pages[page]
+	r.pages[page] = r.room(page, end)
+	copy(r.pages[page], old)
+	if page < len(r.kept) {
+		r.kept[page] = true
 	}
-	grown := make([]byte, room)
-	copy(grown, r.pages[page])
-	r.pages[page] = grown
-	r.unshare(page)
+}
+
+// room is memory for a page that has to hold bytes up to end.
+func (r *rows) room(page, end int) []byte {
+	size := pageRows * r.width
+	switch {
+	case page == 0:
+		// The first page of a small table grows; others will be needed whole.
+		return make([]byte, min(size, max(16*r.width, 2*end)))
+	case page*size < slabsFrom || size > slabBytes/4:
+		return make([]byte, size)
+	}
+	if len(r.slab) < size {
+		r.slab = make([]byte, slabBytes/size*size)
+		advise(r.slab, true)
+		r.slabs = append(r.slabs, r.slab)
+	}
+	out := r.slab[:size:size]
+	r.slab = r.slab[size:]
+	return out
+}
+
+// release says that the rows will hardly be read any more.
+func (r *rows) release() {
+	for _, slab := range r.slabs {
+		advise(slab, false)
+	}
 }
 
 // bytes is the row to read.
@@ -90,20 +126,11 @@ func (r *rows) bytes(row int32) []byte {
 
 // writable is the row to write.
 func (r *rows) writable(row int32) []byte {
-	page := int(row >> pageBits)
-	if r.shared != nil && page < len(r.shared) && r.shared[page] {
-		own := make([]byte, len(r.pages[page]), cap(r.pages[page]))
-		copy(own, r.pages[page])
-		r.pages[page] = own
-		r.unshare(page)
+	if page := int(row >> pageBits); page < len(r.kept) && !r.kept[page] {
+		r.frozen.keep(page)
+		r.kept[page] = true
 	}
 	return r.bytes(row)
-}
-
-func (r *rows) unshare(page int) {
-	if page < len(r.shared) {
-		r.shared[page] = false
-	}
 }
 
 // keyOf is the bytes of a row's key.
@@ -113,6 +140,23 @@ func (r *rows) keyOf(row int32) []byte {
 		return b
 	}
 	return r.arena.get(binary.LittleEndian.Uint64(b))
+}
+
+// look reads a byte of each row.
+func (r *rows) look(of []int32) (sum uint64) {
+	if r.width == 0 {
+		return 0
+	}
+	for _, row := range of {
+		sum += uint64(r.pages[row>>pageBits][int(row&(pageRows-1))*r.width])
+	}
+	return sum
+}
+
+// touchKey reads a byte of a key that lies in the arena.
+func (r *rows) touchKey(row int32) uint64 {
+	ref := binary.LittleEndian.Uint64(r.bytes(row))
+	return uint64(r.arena.blocks[ref>>32].data[uint32(ref)])
 }
 
 // valueOf is the bytes of a row's value.
@@ -201,7 +245,7 @@ func move(at []byte, from, to *arena) {
 
 // memory is the bytes that the rows take.
 func (r *rows) memory() int64 {
-	n := int64(24*cap(r.pages) + 8*cap(r.live) + 4*cap(r.free))
+	n := int64(24*cap(r.pages) + 8*cap(r.live) + 4*cap(r.free) + len(r.slab))
 	for _, p := range r.pages {
 		n += int64(cap(p))
 	}
@@ -243,22 +287,3 @@ func (r *rows) collect() {
 		}
 	}
 }
-
-// frozen is the rows as they are now, to be read while they change.
-func (r *rows) frozen() *rows {
-	f := *r
-	f.pages = append([][]byte(nil), r.pages...)
-	f.live = append(bits(nil), r.live...)
-	f.free = nil
-	if r.arena != nil {
-		f.arena = &arena{blocks: append([]block(nil), r.arena.blocks...)}
-	}
-	r.shared = make([]bool, len(r.pages))
-	for k := range r.shared {
-		r.shared[k] = true
-	}
-	return &f
-}
-
-// thaw says that nobody reads the frozen rows any more.
-func (r *rows) thaw() { r.shared = nil }

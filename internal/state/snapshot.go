@@ -27,9 +27,9 @@ func (s *Store) snapshotIfDue() error {
 // snapshot begins to write one in the background. The changes that follow go
 // into a file of their own.
 func (s *Store) snapshot() error {
-	frozen := make([]*rows, len(s.tables))
+	tables := make([]*frozen, len(s.tables))
 	for i, t := range s.tables {
-		frozen[i] = t.rows.frozen()
+		tables[i] = t.rows.freeze()
 	}
 	s.writing = &snapshot{version: s.version, done: make(chan error, 1)}
 	s.since, s.grown = s.version, 0
@@ -41,7 +41,7 @@ func (s *Store) snapshot() error {
 		}
 	}
 	go func(o Options, version int64, done chan<- error) {
-		err := writeSnapshot(o, version, frozen)
+		err := writeSnapshot(o, version, tables)
 		if err == nil {
 			err = purge(o, version-o.Retain)
 		}
@@ -75,7 +75,7 @@ func (s *Store) reap(wait bool) {
 	}
 }
 
-func writeSnapshot(o Options, version int64, tables []*rows) error {
+func writeSnapshot(o Options, version int64, tables []*frozen) error {
 	name := fileName(o.Dir, version, snapshotSuffix)
 	temp := vfs.TempName(name)
 	f, err := o.FS.CreateNew(temp)
@@ -99,20 +99,25 @@ func writeSnapshot(o Options, version int64, tables []*rows) error {
 	return o.FS.SyncDir(o.Dir)
 }
 
-func writeTables(w *frames, tables []*rows) error {
+// readAtOnce is about how many bytes of pages a snapshot copies before it writes them.
+const readAtOnce = 1 << 20
+
+func writeTables(w *frames, tables []*frozen) error {
 	puts := make([]int32, 0, pageRows)
-	for k, r := range tables {
-		for row := range r.next {
-			if r.live.has(row) {
-				puts = append(puts, row)
+	for k, f := range tables {
+		pages := min(max(readAtOnce/(pageRows*max(f.width, 1)), 1), 64)
+		for page := 0; page < len(f.pages); page += pages {
+			to := min(page+pages, len(f.pages))
+			f.read(to)
+			puts = puts[:0]
+			for row := page << pageBits; row < min(int(f.next), to<<pageBits); row++ {
+				if f.live.has(int32(row)) {
+					puts = append(puts, int32(row))
+				}
 			}
-			if len(puts) < 64*pageRows && row+1 < r.next {
-				continue
-			}
-			if err := w.rows(k, r, puts, nil); err != nil {
+			if err := w.rows(k, &f.rows, puts, nil); err != nil {
 				return err
 			}
-			puts = puts[:0]
 		}
 	}
 	return w.end()

@@ -221,6 +221,9 @@ func (t *Table) outcome() (puts, drops []int32) {
 // Close ends the store; a snapshot under way is finished first.
 func (s *Store) Close() error {
 	s.reap(true)
+	for _, t := range s.tables {
+		t.release()
+	}
 	if s.file == nil {
 		return nil
 	}

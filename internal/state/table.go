@@ -49,9 +49,9 @@ type Table struct {
 
 	keys, values encoded
 	prefixes     encoded
-	probe        []uint64
-	touched      uint64  // keeps warm from being optimized away
-	scratch      []int32 // of callers
+	found        [ahead]int32 // by lookUp
+	touched      uint64       // keeps warm from being optimized away
+	scratch      []int32      // of callers
 }
 
 // maxRows is how many rows a table can number.
@@ -135,20 +135,31 @@ func (t *Table) Bytes() int64 {
 	return n
 }
 
+// release says that the table will not grow any more, and hardly be read.
+func (t *Table) release() {
+	t.index.release()
+	t.groups.release()
+	t.rows.release()
+	advise(t.scratch, false)
+}
+
 // RowBytes is about what a row of fixed width takes, with its places in the indexes.
 func (t *Table) RowBytes() int64 { return int64(t.rows.width) + 32 }
 
 // Find gives the row of each key, or -1. Of a key with many rows it is the
 // first one; Next leads to the others. Keys are at most chunk.MaxRows.
 func (t *Table) Find(keys []*chunk.Vector, found []int32) {
-	t.probeKeys(keys, len(found))
-	for i, entry := range t.probe {
-		h, key := t.keys.hashes[i], t.keys.row(i)
-		row := int32(uint32(entry)) - 1
-		if entry == 0 || uint32(entry>>32) != h || !bytes.Equal(t.rows.keyOf(row), key) {
-			row, _ = t.search(h, key)
+	t.keys.encode(keys, len(found))
+	t.keys.hash(len(found))
+	for from := 0; from < len(found); from += ahead {
+		to := min(from+ahead, len(found))
+		for k, row := range t.lookUp(from, to) {
+			key := t.keys.row(from + k)
+			if row >= 0 && !bytes.Equal(t.rows.keyOf(row), key) {
+				row, _ = t.search(t.keys.hashes[from+k], key)
+			}
+			found[from+k] = row
 		}
-		found[i] = row
 	}
 }
 
@@ -194,10 +205,25 @@ func (t *Table) warm(at []int32) {
 // Update writes values to rows that are there, at most chunk.MaxRows.
 func (t *Table) Update(at []int32, values []*chunk.Vector) {
 	t.values.encode(values, len(at))
-	for i, row := range at {
-		t.replace(row, t.values.row(i))
+	for from := 0; from < len(at); from += ahead {
+		some := at[from:min(from+ahead, len(at))]
+		t.look(some)
+		for i, row := range some {
+			t.replace(row, t.values.row(from+i))
+		}
 	}
 	t.rows.tidy()
+}
+
+// look reads what replace is about to write of rows, as warm does.
+func (t *Table) look(at []int32) {
+	sum := t.touched + t.rows.look(at)
+	for _, row := range at {
+		if w := int(row >> 6); w < len(t.dirty) {
+			sum += t.dirty[w]
+		}
+	}
+	t.touched = sum
 }
 
 func (t *Table) replace(row int32, value []byte) {
