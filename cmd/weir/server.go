@@ -245,7 +245,7 @@ func (s *server) stopQuery(ctx context.Context, runID string) error {
 
 // newPages is the server of the HTTP port.
 func newPages(a *access, queries *monitor.Registry, o ui.Options, log *slog.Logger) *http.Server {
-	o.Version, o.Hosts, o.Now = built, a.hosts, time.Now
+	o.Version, o.Hosts, o.Now, o.User = built, a.hosts, time.Now, userName()
 	o.Token, o.SameUser, o.Private = a.connect.Token, sameUser, a.private
 	if !a.open {
 		o.MayHear = sameUser

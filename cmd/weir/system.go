@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"os"
+	"os/user"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
@@ -72,6 +73,15 @@ func (s *server) environment(f *serverFlags, a *access) []ui.Group {
 		{Title: "History", Settings: s.historySettings()},
 		{Title: "Settings that every session begins with", Settings: settings},
 	}
+}
+
+// userName is the name of who started weir, "" when the machine has none for them.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.Username
 }
 
 func onOff(on bool) string {

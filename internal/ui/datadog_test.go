@@ -3,28 +3,46 @@ package ui
 import (
 	"crypto/tls"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/weir-dev/weir/internal/monitor"
 )
 
-// asks is a client that reads JSON of a server as the Datadog Agent's check of Spark does.
-type asks struct {
+// conversation is what the Datadog Agent's check of Spark asked of a running weir and what
+// it sent on. The check is that of integrations-core as it is, run by datadog-checks-base
+// 38.5 on three queries with gauges: one with a name, one whose name has a space, a point, a
+// slash and a letter beyond ASCII, and one without a name.
+type conversation struct {
+	Mode     string
+	Requests []string
+	// Metrics are "name query_name", the latter empty where the check had none.
+	Metrics []string
+	// Checks are the service checks, all of which were OK.
+	Checks []string
+}
+
+// agent reads JSON of a server as the check does.
+type agent struct {
 	t   *testing.T
 	h   http.Handler
 	tls bool
-	log []string
 }
 
-func (a *asks) get(path string) string {
+func (a *agent) get(path string) string {
 	a.t.Helper()
 	r := httptest.NewRequest("GET", "http://localhost:4040"+path, nil)
+	r.Header.Set("User-Agent", "Datadog Agent/0.0.0")
+	r.Header.Set("Accept", "*/*")
 	if a.tls {
 		r.TLS = &tls.ConnectionState{}
 	}
@@ -34,108 +52,131 @@ func (a *asks) get(path string) string {
 	if w.Code != http.StatusOK || strings.HasPrefix(w.Body.String(), "<html>") {
 		a.t.Errorf("GET %s: %d %.80s", path, w.Code, w.Body)
 	}
-	a.log = append(a.log, path)
 	return w.Body.String()
 }
 
-func (a *asks) read(path string, into any) {
+func (a *agent) read(path string, into any) {
 	a.t.Helper()
 	if err := json.Unmarshal([]byte(a.get(path)), into); err != nil {
 		a.t.Errorf("%s: %v", path, err)
 	}
 }
 
-// streamingGauge is what the check takes for a gauge of a streaming query.
-var streamingGauge = regexp.MustCompile(`^[\w-]+\.driver\.spark\.streaming\.([\w-]+)\.([\w-]+)$`)
+// streamingGauge is what the check takes for a gauge of a streaming query. Its \w is that
+// of Python, in which letters of every script are letters.
+var streamingGauge = regexp.MustCompile(
+	`^[\w-]+\.driver\.spark\.streaming\.([\p{L}\p{Nd}_-]+)\.([\w-]+)$`)
 
-// application asks what the check asks of an application, and gives the metrics that it
-// would send, by query.
-func (a *asks) application(id string) map[string][]string {
+// sentAs are the names under which the check sends Spark's gauges; others it passes over.
+var sentAs = map[string]string{
+	"inputRate-total": "input_rate", "latency": "latency", "processingRate-total": "processing_rate",
+	"states-rowsTotal": "rows_count", "states-usedBytes": "used_bytes",
+}
+
+// metrics are those that the check sends of what a request answers.
+func (a *agent) metrics(path string) []string {
 	a.t.Helper()
-	var version struct{ Spark string }
-	if a.read("/api/v1/version", &version); !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version.Spark) {
-		a.t.Errorf("version %q", version.Spark)
-	}
-	for _, list := range []string{"jobs", "stages", "executors", "storage/rdd"} {
-		var all []map[string]any
-		a.read("/api/v1/applications/"+id+"/"+list, &all)
-	}
-	var statistics map[string]any
-	a.read("/api/v1/applications/"+id+"/streaming/statistics", &statistics)
-	var metrics struct {
-		Gauges map[string]struct{ Value *float64 }
-	}
-	a.read("/metrics/json", &metrics)
-	out := map[string][]string{}
-	for name, gauge := range metrics.Gauges {
-		found := streamingGauge.FindStringSubmatch(name)
-		if found == nil || gauge.Value == nil {
-			a.t.Errorf("the check passes over the gauge %s = %v", name, gauge.Value)
-			continue
+	var out []string
+	switch {
+	case strings.HasPrefix(path, "/metrics/json"):
+		var body struct {
+			Gauges map[string]struct{ Value *float64 }
 		}
-		out[found[1]] = append(out[found[1]], found[2])
+		a.read(path, &body)
+		for name, gauge := range body.Gauges {
+			found := streamingGauge.FindStringSubmatch(name)
+			if found == nil || gauge.Value == nil {
+				a.t.Errorf("the check passes over the gauge %s = %v", name, gauge.Value)
+				continue
+			}
+			if strings.Count(found[1], "-") == 4 { // an id
+				found[1] = ""
+			}
+			if sent, ok := sentAs[found[2]]; ok {
+				out = append(out, "spark.structured_streaming."+sent+" "+found[1])
+			}
+		}
+	case strings.HasSuffix(path, "/executors"):
+		var drivers []map[string]any
+		a.read(path, &drivers)
+		for key, value := range drivers[0] {
+			if _, ok := value.(float64); ok {
+				out = append(out, "spark.driver."+snake(key)+" ")
+			}
+		}
+		out = append(out, "spark.executor.count ")
 	}
 	return out
 }
 
+// snake is aName as a_name.
+func snake(name string) string {
+	return strings.ToLower(regexp.MustCompile(`([a-z])([A-Z])`).ReplaceAllString(name, "${1}_${2}"))
+}
+
 // What the Datadog Agent's check of Spark asks of a driver and of a standalone master,
-// request by request, and that it finds its five metrics of each query in the answers,
-// whatever the query is called.
+// request by request, and that it finds its metrics of the driver and of each query in the
+// answers, whatever the query is called.
 func TestWhatDatadogsSparkCheckAsks(t *testing.T) {
+	data, err := os.ReadFile("testdata/datadog-check.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []conversation
+	if err := json.Unmarshal(data, &all); err != nil || len(all) != 3 {
+		t.Fatal(err, len(all))
+	}
 	r := monitor.NewRegistry()
-	id := "11111111-1111-1111-1111-111111111111"
-	for _, name := range []string{"orders", "by day.v/2 ü", ""} {
+	for i, name := range []string{"events_per_window", "by day.v/2 ü", ""} {
+		id := strings.Replace("11111111-1111-1111-1111-111111111111", "1", fmt.Sprint(i), 1)
 		q := r.Start(monitor.Run{ID: id, RunID: "run " + name, Name: name, StartedAt: noon, Metrics: true},
 			monitor.NewBus())
 		q.Record(&monitor.Progress{StateOperators: []monitor.StateOperator{{Name: "dedupe", NumRowsTotal: 7}}},
 			monitor.Trigger{Start: noon, End: noon.Add(time.Second)})
-		id = strings.ReplaceAll(id, "1", "2")
-		if name != "orders" {
-			id = "33333333-3333-3333-3333-333333333333"
+	}
+	h := New(r, Options{Application: "weir-1", Now: func() time.Time { return noon },
+		Resources: func() Resources { return Resources{Held: 5, Limit: 10, Cores: 2} }})
+	for _, c := range all {
+		a := &agent{t: t, h: h}
+		got := []string{}
+		for _, path := range c.Requests {
+			a.get(path)
+			got = append(got, a.metrics(path)...)
+		}
+		slices.Sort(got)
+		got = slices.DeleteFunc(got, func(name string) bool { // what it passes over of an executor
+			return strings.HasPrefix(name, "spark.driver.") && !slices.Contains(c.Metrics, name)
+		})
+		if diff := cmp.Diff(got, c.Metrics); diff != "" {
+			t.Errorf("%s: %s", c.Mode, diff)
 		}
 	}
-	h := New(r, Options{Application: "weir-1", Now: func() time.Time { return noon }})
-	driver := &asks{t: t, h: h}
-	var apps []struct{ ID, Name string }
-	driver.read("/api/v1/applications", &apps)
-	if len(apps) != 1 || apps[0].ID != "weir-1" || apps[0].Name == "" {
-		t.Fatalf("%+v", apps)
-	}
-	got := driver.application(apps[0].ID)
-	if len(got) != 3 || got["orders"] == nil || got["33333333-3333-3333-3333-333333333333"] == nil {
-		t.Errorf("%v", got)
-	}
-	for name, metrics := range got {
-		for _, want := range []string{
-			"inputRate-total", "processingRate-total", "latency", "states-rowsTotal", "states-usedBytes",
-		} {
-			if !slices.Contains(metrics, want) {
-				t.Errorf("%s lacks %s: %v", name, want, metrics)
-			}
-		}
-	}
+}
+
+// The check finds the port of an application by the only link of its master's page, and the
+// application by both lists.
+func TestWhereDatadogsSparkCheckIsLed(t *testing.T) {
+	h := New(monitor.NewRegistry(), Options{Application: "weir-1", Now: func() time.Time { return noon }})
 	for _, secure := range []bool{false, true} {
-		master := &asks{t: t, h: h, tls: secure}
+		a := &agent{t: t, h: h, tls: secure}
+		var apps []struct{ ID, Name string }
+		a.read("/api/v1/applications", &apps)
 		var state struct {
 			ActiveApps []struct{ ID, Name string } `json:"activeapps"`
 		}
-		if master.read("/json/", &state); len(state.ActiveApps) != 1 || state.ActiveApps[0].ID != "weir-1" {
-			t.Fatalf("%+v", state)
+		a.read("/json/", &state)
+		if diff := cmp.Diff(apps, state.ActiveApps); diff != "" || len(apps) != 1 || apps[0].ID != "weir-1" ||
+			apps[0].Name == "" {
+			t.Errorf("%+v %s", apps, diff)
 		}
 		links := regexp.MustCompile(`<a href="([^"]*)">Application Detail UI</a>`).
-			FindAllStringSubmatch(master.get("/app/?appId=weir-1"), -1)
+			FindAllStringSubmatch(a.get("/app/?appId=weir-1"), -1)
 		want := "http://localhost:4040"
 		if secure {
 			want = "https://localhost:4040"
 		}
 		if len(links) != 1 || links[0][1] != want {
 			t.Errorf("the link to the application is %q, want %s", links, want)
-		}
-		if again := master.application("weir-1"); len(again) != 3 {
-			t.Errorf("through the master: %v", again)
-		}
-		if want := strings.Join(driver.log[1:], " "); strings.Join(master.log[2:], " ") != want {
-			t.Errorf("asked %q, want %q", master.log[2:], want)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type operation struct {
 	answer       any    // whose type is described; nil: content says what there is
 	content      string // "" is JSON
 	errors       []int  // besides those of who asks
+	asSpark      bool   // it says no in plain text
 }
 
 // param is a parameter in the path or behind it.
@@ -35,9 +36,11 @@ var (
 	wrongBody = []int{http.StatusBadRequest}
 )
 
-// operations are all of the API but what tools for Spark ask for (spark.go). A test
-// holds the list to the routes and the answers to their types.
-var operations = []operation{
+// operations are all of the API. A test holds the list to the routes and the answers to
+// their types.
+var operations = slices.Concat(ownOperations, sparkOperations)
+
+var ownOperations = []operation{
 	{method: "GET", path: "/api/v1/fleet", name: "fleet",
 		summary: "Every query with its health, worst first", answer: fleet{}},
 	{method: "GET", path: "/api/v1/queries", name: "queries", summary: "Every query in full, by start",
@@ -210,6 +213,10 @@ func (d *describer) operation(o *operation) object {
 	failed := object{"application/json": object{"schema": d.schema(reflect.TypeFor[apiError](), true)}}
 	for _, code := range slices.Concat([]int{http.StatusUnauthorized, http.StatusForbidden}, o.errors) {
 		answers[strconv.Itoa(code)] = object{"description": http.StatusText(code), "content": failed}
+		if o.asSpark {
+			answers[strconv.Itoa(code)] = object{"description": http.StatusText(code),
+				"content": object{"text/plain": object{"schema": object{"type": "string"}}}}
+		}
 	}
 	// Who may not ask at all is told in plain words.
 	for _, code := range []int{http.StatusUnauthorized, http.StatusMisdirectedRequest} {
@@ -224,6 +231,8 @@ var texts = map[reflect.Type]any{
 	reflect.TypeFor[instant](): object{"type": []string{"integer", "null"},
 		"description": "Unix milliseconds"},
 	reflect.TypeFor[optional]():        object{"type": []string{"string", "null"}},
+	reflect.TypeFor[sparkTime]():       object{"type": "string"},
+	reflect.TypeFor[struct{}]():        object{"type": "object"},
 	reflect.TypeFor[json.RawMessage](): object{},
 }
 
@@ -262,32 +271,33 @@ func (d *describer) named(t reflect.Type, whole bool) any {
 		made := object{"type": "object"}
 		d.schemas[name] = made // before its fields, which may refer to it
 		properties := object{}
-		d.fields(t, whole, properties)
+		always := d.fields(t, whole, properties)
 		made["properties"] = properties
 		if whole {
-			var all []string
-			for key := range properties {
-				all = append(all, key)
-			}
-			slices.Sort(all)
-			made["required"] = all
+			slices.Sort(always)
+			made["required"] = always
 		}
 	}
 	return object{"$ref": "#/components/schemas/" + name}
 }
 
-// fields adds those of a struct and of what is embedded in it.
-func (d *describer) fields(t reflect.Type, whole bool, to object) {
+// fields adds those of a struct and of what is embedded in it, and gives the names of those
+// that are never left out.
+func (d *describer) fields(t reflect.Type, whole bool, to object) (always []string) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, how, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case name != "" && name != "-":
 			to[name] = d.schema(f.Type, whole)
+			if how != "omitempty" {
+				always = append(always, name)
+			}
 		case f.Anonymous && f.Type.Kind() == reflect.Pointer:
-			d.fields(f.Type.Elem(), whole, to)
+			always = append(always, d.fields(f.Type.Elem(), whole, to)...)
 		case f.Anonymous:
-			d.fields(f.Type, whole, to)
+			always = append(always, d.fields(f.Type, whole, to)...)
 		}
 	}
+	return always
 }

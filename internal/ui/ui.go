@@ -52,8 +52,8 @@ type Options struct {
 	// Past are the runs beyond the registry; nil: there are none.
 	Past Past
 	// Application is what Spark calls the id of an application; the metrics under
-	// Spark's names begin with it.
-	Application string
+	// Spark's names begin with it. User is the name of who started the server.
+	Application, User string
 }
 
 type server struct {

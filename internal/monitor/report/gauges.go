@@ -18,29 +18,46 @@ type Gauge struct {
 // maxQueries is how many queries have gauges, the first ones.
 const maxQueries = 1000
 
+// A Spelling writes the name of a query with the signs that a tool takes.
+type Spelling func(name string) string
+
 // Gauges are those of the running queries that were started with
 // spark.sql.streaming.metricsEnabled. As in Spark they show the last progress, and 0
-// where that says nothing.
-func Gauges(r *monitor.Registry, application string) []Gauge {
+// where that says nothing. Queries whose names are one when they are spelled, of two
+// sessions or of signs that a tool does not know, are told apart by their ids: the first
+// of them alone has the bare name.
+func Gauges(r *monitor.Registry, application string, spell Spelling) []Gauge {
 	var out []Gauge
-	n := 0
+	taken := map[string]bool{}
 	for _, q := range r.Queries() {
 		s := q.Snapshot()
 		if !s.Metrics || s.State == monitor.Stopped || s.State == monitor.Failed {
 			continue
 		}
-		if n++; n > maxQueries {
+		if len(taken) == maxQueries {
 			break
 		}
-		name := s.Name
-		if name == "" {
-			name = s.ID
+		name := spell(s.Name)
+		if s.Name == "" {
+			name = spell(s.ID)
 		}
-		prefix := application + ".driver.spark.streaming." + name + "."
-		out = append(out, ofProgress(prefix, q.Last())...)
+		if taken[name] {
+			name = spell(name + "-" + cutBytes(s.ID, shortID))
+		}
+		if taken[name] {
+			name = spell(s.RunID)
+		}
+		taken[name] = true
+		out = append(out, ofProgress(application+".driver.spark.streaming."+name+".", q.Last())...)
 	}
 	return out
 }
+
+// shortID is how much of an id tells queries of one name apart.
+const shortID = 8
+
+// Plain leaves names as they are.
+func Plain(name string) string { return name }
 
 func ofProgress(prefix string, p *monitor.Progress) []Gauge {
 	var input, processed float64
@@ -70,6 +87,17 @@ func word(name string, keep string) string {
 			return r
 		}
 		return '_'
+	}, name)
+}
+
+// dashed is a name in which blanks and the signs that a format itself uses are dashes, or
+// it could say something of its own.
+func dashed(name, signs string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(signs, r) {
+			return '-'
+		}
+		return r
 	}, name)
 }
 

@@ -7,14 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 )
 
 var graphiteSink = kind{
 	class: "GraphiteSink", doc: "Lines of name, value and time over TCP or UDP.",
 	keys: map[string]string{"host": "-", "port": "-", "period": "10", "unit": "seconds", "prefix": "",
 		"protocol": "tcp", "regex": ""},
-	open: openGraphite,
+	spell: graphiteName, open: openGraphite,
 }
 
 type graphite struct {
@@ -71,18 +70,15 @@ func (g *graphite) report(ctx context.Context, now time.Time, gauges []Gauge) er
 	return nil
 }
 
-// graphiteLine is a gauge as Graphite reads it; blanks in a name become dashes.
+func graphiteName(name string) string { return dashed(name, "") }
+
+// graphiteLine is a gauge as Graphite reads it.
 func graphiteLine(prefix string, g Gauge, now time.Time) []byte {
 	name := g.Name
 	if prefix != "" {
 		name = prefix + "." + name
 	}
-	line := []byte(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return '-'
-		}
-		return r
-	}, name))
+	line := []byte(graphiteName(name))
 	line = append(line, ' ')
 	if g.Whole {
 		line = strconv.AppendInt(line, int64(g.Value), 10)

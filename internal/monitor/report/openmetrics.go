@@ -11,8 +11,11 @@ import (
 	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
-// ContentType is that of an OpenMetrics page.
-const ContentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+// The content types of the two pages of metrics.
+const (
+	OpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+	PlainText   = "text/plain; version=0.0.4; charset=utf-8"
+)
 
 // maxLabel is how long a label's value may be, in bytes.
 const maxLabel = 200
@@ -23,11 +26,23 @@ const maxLabel = 200
 // says of itself.
 func AppendOpenMetrics(dst []byte, r *monitor.Registry, own []Own) []byte {
 	p := page{dst: dst, subjects: subjects(r)}
+	p.families(own)
+	return append(p.dst, "# EOF\n"...)
+}
+
+// AppendText writes the same samples in Prometheus' older text format, which knows no
+// units, no information and no sets of states: these are gauges there.
+func AppendText(dst []byte, r *monitor.Registry, own []Own) []byte {
+	p := page{dst: dst, subjects: subjects(r), plain: true}
+	p.families(own)
+	return p.dst
+}
+
+func (p *page) families(own []Own) {
 	p.own(own)
 	for _, f := range families {
 		p.family(f)
 	}
-	return append(p.dst, "# EOF\n"...)
 }
 
 // subjects are the queries that are reported.
@@ -62,6 +77,7 @@ type labels []label
 // page takes the samples of families in: as text, or one by one with emit.
 type page struct {
 	dst      []byte
+	plain    bool // Prometheus' text format, not OpenMetrics
 	subjects []subject
 	emit     func(name string, of labels, value float64)
 }
@@ -255,11 +271,18 @@ func (p *page) family(f family) {
 
 // head says what a family is.
 func (p *page) head(f *family) {
-	p.dst = append(p.dst, "# TYPE "+f.name+" "+f.kind+"\n"...)
-	if f.unit != "" {
-		p.dst = append(p.dst, "# UNIT "+f.name+" "+f.unit+"\n"...)
+	name, kind := f.name, f.kind
+	if p.plain {
+		name += suffixes[kind]
+		if kind == "info" || kind == "stateset" {
+			kind = "gauge"
+		}
 	}
-	p.dst = append(p.dst, "# HELP "+f.name+" "+f.help+"\n"...)
+	p.dst = append(p.dst, "# TYPE "+name+" "+kind+"\n"...)
+	if f.unit != "" && !p.plain {
+		p.dst = append(p.dst, "# UNIT "+name+" "+f.unit+"\n"...)
+	}
+	p.dst = append(p.dst, "# HELP "+name+" "+f.help+"\n"...)
 }
 
 // sample writes one line; what is not known has none.

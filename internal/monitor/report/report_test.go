@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -67,7 +68,7 @@ const application = "local-1596020211915"
 
 func TestGaugesHaveSparksNames(t *testing.T) {
 	var got strings.Builder
-	for _, g := range Gauges(aRegistry(), application) {
+	for _, g := range Gauges(aRegistry(), application, Plain) {
 		got.WriteString(g.Name + " " + string(appendGauge(nil, g)) + "\n")
 	}
 	const one = application + ".driver.spark.streaming.events_per_window."
@@ -96,7 +97,7 @@ func TestServletsWriteAsSparks(t *testing.T) {
 	var body struct {
 		Gauges map[string]struct{ Value float64 }
 	}
-	if err := json.Unmarshal(AppendJSON(nil, Gauges(aRegistry(), application), application), &body); err != nil {
+	if err := json.Unmarshal(AppendJSON(nil, Gauges(aRegistry(), application, JSONName)), &body); err != nil {
 		t.Fatal(err)
 	}
 	if len(body.Gauges) != 12 {
@@ -109,16 +110,61 @@ func TestServletsWriteAsSparks(t *testing.T) {
 	}
 }
 
-func TestOpenMetricsPage(t *testing.T) {
-	testkit.Golden(t, "openmetrics.txt", AppendOpenMetrics(nil, aRegistry(), []Own{
-		{Name: "weir_build", Kind: "info", Help: "What runs.", Value: 1,
-			Labels: []OwnLabel{{"version", `1"2`}, {"go", "go1"}}},
-		{Name: "process_resident_memory_bytes", Kind: "gauge", Unit: "bytes", Help: "Memory.", Value: 12345678},
-		{Name: "process_open_fds", Kind: "gauge", Help: "Files.", Value: math.NaN()},
-		{Name: "weir_notifications_failed", Kind: "counter", Help: "Failed.", Labels: []OwnLabel{{"notifier", "a"}}},
-		{Name: "weir_notifications_failed", Kind: "counter", Help: "Failed.", Labels: []OwnLabel{{"notifier", "b"}},
-			Value: 2},
-	}))
+// Queries are told apart in every spelling, and keep their names where they can.
+func TestQueriesOfOneNameAreToldApart(t *testing.T) {
+	r, bus := monitor.NewRegistry(), monitor.NewBus()
+	for i, name := range []string{"orders", "orders", "по часам", "по дням!", "a.b", "a b", "a-b",
+		strings.Repeat("x", 300) + "1", strings.Repeat("x", 300) + "2"} {
+		id := fmt.Sprintf("%d0000000-0000-4000-8000-000000000000", i)
+		r.Start(monitor.Run{ID: id, RunID: "run-" + id, Name: name, StartedAt: start, Metrics: true}, bus)
+	}
+	long := strings.Repeat("x", maxCSVName)
+	for spelling, want := range map[string][]string{
+		"plain":      {"orders", "orders-10000000", "по часам", "по дням!", "a.b", "a b", "a-b"},
+		"json":       {"orders", "orders-10000000", "по_часам", "по_дням_", "a_b", "a_b-50000000", "a-b"},
+		"prometheus": {"orders", "orders_10000000", "________", "_________30000000", "a_b", "a_b_50000000", "a_b_60000000"},
+		"statsd":     {"orders", "orders-10000000", "по-часам", "по-дням!", "a.b", "a-b", "a-b-60000000"},
+		"graphite":   {"orders", "orders-10000000", "по-часам", "по-дням!", "a.b", "a-b", "a-b-60000000"},
+		"csv": {"orders", "orders-10000000", "________", "________-30000000", "a.b", "a_b", "a-b",
+			long, "run-80000000-0000-4000-8000-000000000000"},
+	} {
+		spell := map[string]Spelling{"plain": Plain, "json": JSONName, "prometheus": PrometheusName,
+			"statsd": statsdSink.spell, "graphite": graphiteSink.spell, "csv": csvSink.spell}[spelling]
+		var got []string
+		seen := map[string]bool{}
+		for _, g := range Gauges(r, "app", spell) {
+			if seen[g.Name] {
+				t.Errorf("%s: two gauges are called %s", spelling, g.Name)
+			}
+			seen[g.Name] = true
+			rest := strings.TrimPrefix(g.Name, "app.driver.spark.streaming.")
+			if query, ok := strings.CutSuffix(rest, ".latency"); ok {
+				got = append(got, query)
+			}
+		}
+		if diff := cmp.Diff(got[:len(want)], want); diff != "" || len(got) != 9 {
+			t.Errorf("%s: %d queries, %s", spelling, len(got), diff)
+		}
+	}
+}
+
+func TestMetricsPages(t *testing.T) {
+	for name, write := range map[string]func([]byte, *monitor.Registry, []Own) []byte{
+		"openmetrics.txt": AppendOpenMetrics, "prometheus.txt": AppendText,
+	} {
+		testkit.Golden(t, name, write(nil, aRegistry(), aServer))
+	}
+}
+
+// aServer is what a server says of itself.
+var aServer = []Own{
+	{Name: "weir_build", Kind: "info", Help: "What runs.", Value: 1,
+		Labels: []OwnLabel{{"version", `1"2`}, {"go", "go1"}}},
+	{Name: "process_resident_memory_bytes", Kind: "gauge", Unit: "bytes", Help: "Memory.", Value: 12345678},
+	{Name: "process_open_fds", Kind: "gauge", Help: "Files.", Value: math.NaN()},
+	{Name: "weir_notifications_failed", Kind: "counter", Help: "Failed.", Labels: []OwnLabel{{"notifier", "a"}}},
+	{Name: "weir_notifications_failed", Kind: "counter", Help: "Failed.", Labels: []OwnLabel{{"notifier", "b"}},
+		Value: 2},
 }
 
 func TestNamesOfUsersStayInTheirPlace(t *testing.T) {
@@ -273,7 +319,7 @@ func TestAReportThatFailsIsCountedAndTheNextIsTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, to := &Reporters{cancel: cancel}, &sometimes{}
-		r.running.Go(func() { r.run(ctx, testEnv(t, nil), "s", to, time.Second) })
+		r.running.Go(func() { r.run(ctx, sink{testEnv(t, nil), "s", Plain, to, time.Second}) })
 		time.Sleep(3500 * time.Millisecond)
 		r.Close()
 		if to.calls != 3 || r.Dropped() != 1 || !to.closed {
@@ -299,7 +345,7 @@ func TestReportsKeepTheirTicks(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		r, to := &Reporters{cancel: cancel}, &slowly{}
 		begun := time.Now()
-		r.running.Go(func() { r.run(ctx, testEnv(t, nil), "s", to, 10*time.Second) })
+		r.running.Go(func() { r.run(ctx, sink{testEnv(t, nil), "s", Plain, to, 10 * time.Second}) })
 		time.Sleep(3001 * time.Second)
 		r.Close()
 		if len(to.asked) != 300 {
@@ -320,7 +366,7 @@ func TestCSVAndConsole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gauges := Gauges(e.Registry, application)
+	gauges := Gauges(e.Registry, application, csvSink.spell)
 	for second := range 2 {
 		if err := files.report(t.Context(), start.Add(time.Duration(second)*time.Second), gauges); err != nil {
 			t.Fatal(err)

@@ -32,6 +32,7 @@ type kind struct {
 	class string // below org.apache.spark.metrics.sink.
 	doc   string
 	keys  map[string]string // with their defaults; "-" has none and is asked for
+	spell Spelling          // of the gauges that it is given; nil: it takes none
 	open  func(e *Env, o options) (reporter, error)
 }
 
@@ -222,7 +223,7 @@ func (r *Reporters) open(ctx context.Context, e *Env, k kind, name string, o opt
 	if err != nil {
 		return fmt.Errorf("metrics sink %s: %w", name, err)
 	}
-	r.running.Go(func() { r.run(ctx, e, name, sender, every) })
+	r.running.Go(func() { r.run(ctx, sink{e, name, k.spell, sender, every}) })
 	return nil
 }
 
@@ -258,9 +259,18 @@ func (o options) period() (time.Duration, error) {
 	return every, nil
 }
 
-// run reports until ctx ends, and once more then.
-func (r *Reporters) run(ctx context.Context, e *Env, name string, to reporter, every time.Duration) {
-	ticker := time.NewTicker(every)
+// sink is a reporter at work.
+type sink struct {
+	*Env
+	name  string
+	spell Spelling
+	to    reporter
+	every time.Duration
+}
+
+// run reports until ctx ends, and closes the reporter then.
+func (r *Reporters) run(ctx context.Context, s sink) {
+	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -268,18 +278,22 @@ func (r *Reporters) run(ctx context.Context, e *Env, name string, to reporter, e
 		select {
 		case now = <-ticker.C:
 		case <-ctx.Done():
-			if err := to.close(); err != nil {
-				e.Log.Warn("close metrics sink", "sink", name, "err", err)
+			if err := s.to.close(); err != nil {
+				s.Log.Warn("close metrics sink", "sink", s.name, "err", err)
 			}
 			return
 		}
-		within, cancel := context.WithTimeout(ctx, every)
-		err := to.report(within, now, Gauges(e.Registry, e.Application))
+		within, cancel := context.WithTimeout(ctx, s.every)
+		var gauges []Gauge
+		if s.spell != nil {
+			gauges = Gauges(s.Registry, s.Application, s.spell)
+		}
+		err := s.to.report(within, now, gauges)
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			r.dropped.Add(1)
 			if !failing { // the same again would only fill the log
-				e.Log.Warn("a report of metrics was dropped; the next is tried anew", "sink", name, "err", err)
+				s.Log.Warn("a report of metrics was dropped; the next is tried anew", "sink", s.name, "err", err)
 			}
 		}
 		failing = err != nil

@@ -4,7 +4,11 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode"
 )
+
+// PrometheusName is a query's name as Spark's PrometheusServlet writes it.
+func PrometheusName(name string) string { return word(name, "") }
 
 // AppendPrometheus writes gauges as Spark's PrometheusServlet does: the whole name in
 // the metric's, each value twice, no label but the type.
@@ -33,9 +37,20 @@ func appendGauge(dst []byte, g Gauge) []byte {
 	return append(dst, text...)
 }
 
-// AppendJSON writes gauges as Spark's MetricsServlet does. Names that tools cannot
-// read, because a query's has a point, a space or a slash, are mended.
-func AppendJSON(dst []byte, gauges []Gauge, application string) []byte {
+// JSONName is a query's name as the Datadog Agent's check reads it on Spark's MetricsServlet:
+// letters and digits of any script, underscores and dashes. A point, a space or a slash
+// would make it pass over the query.
+func JSONName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// AppendJSON writes gauges as Spark's MetricsServlet does.
+func AppendJSON(dst []byte, gauges []Gauge) []byte {
 	type value struct {
 		Value json.RawMessage `json:"value"`
 	}
@@ -47,12 +62,8 @@ func AppendJSON(dst []byte, gauges []Gauge, application string) []byte {
 		Meters     struct{}         `json:"meters"`
 		Timers     struct{}         `json:"timers"`
 	}{Version: "4.0.0", Gauges: map[string]value{}}
-	prefix := application + ".driver.spark.streaming."
 	for _, g := range gauges {
-		rest := strings.TrimPrefix(g.Name, prefix)
-		at := strings.LastIndexByte(rest, '.')
-		name := prefix + word(rest[:at], "-") + rest[at:]
-		body.Gauges[name] = value{appendGauge(nil, g)}
+		body.Gauges[g.Name] = value{appendGauge(nil, g)}
 	}
 	data, err := json.Marshal(body)
 	if err != nil { // texts and numbers can be written

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 )
 
 var statsdSink = kind{
@@ -14,7 +12,8 @@ var statsdSink = kind{
 	keys: map[string]string{
 		"host": "127.0.0.1", "port": "8125", "period": "10", "unit": "seconds", "prefix": "",
 	},
-	open: func(_ *Env, o options) (reporter, error) { return &statsd{o}, o.checkPort() },
+	spell: statsdName,
+	open:  func(_ *Env, o options) (reporter, error) { return &statsd{o}, o.checkPort() },
 }
 
 type statsd struct{ options }
@@ -33,19 +32,15 @@ func (s *statsd) report(ctx context.Context, _ time.Time, gauges []Gauge) error 
 	return nil
 }
 
-// statsdLine is a gauge as StatsD reads it. Blanks and the signs that the format
-// itself uses become dashes, or a name could say something of its own.
+func statsdName(name string) string { return dashed(name, ":|@#") }
+
+// statsdLine is a gauge as StatsD reads it.
 func statsdLine(prefix string, g Gauge) []byte {
 	name := g.Name
 	if prefix != "" {
 		name = prefix + "." + name
 	}
-	name = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(":|@#", r) {
-			return '-'
-		}
-		return r
-	}, name)
+	name = statsdName(name)
 	value := strconv.FormatInt(int64(g.Value), 10)
 	if !g.Whole {
 		value = strconv.FormatFloat(finite(g.Value), 'f', 2, 64)

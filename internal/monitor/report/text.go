@@ -15,7 +15,7 @@ import (
 
 var consoleSink = kind{
 	class: "ConsoleSink", doc: "Gauges on standard output.",
-	keys: map[string]string{"period": "10", "unit": "seconds"},
+	keys: map[string]string{"period": "10", "unit": "seconds"}, spell: plainLine,
 	open: func(e *Env, _ options) (reporter, error) { return &console{e}, nil },
 }
 
@@ -47,7 +47,7 @@ func plainLine(name string) string {
 
 var slf4jSink = kind{
 	class: "Slf4jSink", doc: "Gauges in the log.",
-	keys: map[string]string{"period": "10", "unit": "seconds"},
+	keys: map[string]string{"period": "10", "unit": "seconds"}, spell: Plain,
 	open: func(e *Env, _ options) (reporter, error) { return &logged{e}, nil },
 }
 
@@ -65,6 +65,10 @@ func (l *logged) close() error { return nil }
 var csvSink = kind{
 	class: "CsvSink", doc: "A CSV file for each gauge.",
 	keys: map[string]string{"period": "10", "unit": "seconds", "directory": "-"},
+	spell: func(name string) string {
+		name = word(name, ".-")
+		return name[:min(len(name), maxCSVName)]
+	},
 	open: func(e *Env, o options) (reporter, error) {
 		if err := vfs.MkdirDurable(e.Files, path.Clean(o["directory"])); err != nil {
 			return nil, err
@@ -79,14 +83,13 @@ type csvFiles struct {
 	made map[string]bool
 }
 
-// maxCSVName is how long the name of a file may be.
-const maxCSVName = 200
+// maxCSVName is how long a query's name may be in that of a file, which file systems limit.
+const maxCSVName = 120
 
 func (c *csvFiles) report(_ context.Context, now time.Time, gauges []Gauge) error {
 	var failed error
 	for _, g := range gauges {
-		name := word(g.Name, ".-")
-		file := path.Join(c.dir, name[:min(len(name), maxCSVName)]+".csv")
+		file := path.Join(c.dir, word(g.Name, ".-")+".csv")
 		line := strconv.FormatInt(now.Unix(), 10) + "," + string(appendGauge(nil, g)) + "\n"
 		if !c.made[file] {
 			if _, err := c.Files.Stat(file); errors.Is(err, fs.ErrNotExist) {
