@@ -70,7 +70,8 @@ func (g *graphite) report(ctx context.Context, now time.Time, gauges []Gauge) er
 	return nil
 }
 
-func graphiteName(name string) string { return dashed(name, "") }
+// graphiteName writes dashes for blanks, and for the sign that begins a tag.
+func graphiteName(name string) string { return dashed(name, ";") }
 
 // graphiteLine is a gauge as Graphite reads it.
 func graphiteLine(prefix string, g Gauge, now time.Time) []byte {

@@ -32,7 +32,9 @@ func (s *statsd) report(ctx context.Context, _ time.Time, gauges []Gauge) error 
 	return nil
 }
 
-func statsdName(name string) string { return dashed(name, ":|@#") }
+// statsdName writes dashes for the signs of the format, and for those with which some
+// receivers tell tags from a name.
+func statsdName(name string) string { return dashed(name, ":|@#,;=[]") }
 
 // statsdLine is a gauge as StatsD reads it.
 func statsdLine(prefix string, g Gauge) []byte {
