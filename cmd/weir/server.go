@@ -36,6 +36,8 @@ const (
 	lastHTTPPort  = 4056
 	// addressFile tells other commands where the server of a directory listens.
 	addressFile = "server.json"
+	// askEnded is for how long pages tell what waits for a query that has ended.
+	askEnded = 24 * time.Hour
 )
 
 // server is a running weir: engine, Spark Connect and pages.
@@ -103,7 +105,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 	// Before the ports: who holds the directory mostly holds them too, and is what to say.
 	s.engine, err = session.Open(session.Options{
 		Dir: f.dir, Root: f.root, Confs: confs, Log: s.log, Crash: crash, Console: console,
-		Memory: s.memory, Python: s.python,
+		Memory: s.memory, Python: s.python, AskEnded: askEnded,
 	})
 	if err != nil {
 		return nil, err

@@ -12,6 +12,13 @@ type Gauged interface {
 	Gauge() Gauge
 }
 
+// Resting is a source that can answer after its query has ended.
+type Resting interface {
+	Gauged
+	// Rest lets go of what only reading needs. The Gauge is used until Close, nothing else.
+	Rest()
+}
+
 // A Gauge tells what a source holds behind an offset. It never moves the source.
 type Gauge interface {
 	// Backlog is what waits behind the end of the last committed batch, "" before the

@@ -62,6 +62,8 @@ type Options struct {
 	Files       vfs.FS    // nil: the local disk
 	// Crash is called at the steps of streaming batches; see stream.Options.
 	Crash func(step string)
+	// AskEnded is for how long sources of ended queries are asked; see stream.Options.
+	AskEnded time.Duration
 }
 
 // Engine is what the sessions of a server share. Any goroutine may call it.
@@ -219,7 +221,9 @@ func (e *Engine) openParts() error {
 	if e.base, err = e.baseConf(); err != nil {
 		return err
 	}
-	e.streams = stream.NewManager(e.registry, stream.Options{Log: e.log, Crash: e.options.Crash})
+	e.streams = stream.NewManager(e.registry, stream.Options{
+		Log: e.log, Crash: e.options.Crash, AskEnded: e.options.AskEnded,
+	})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/exec"
@@ -65,4 +66,7 @@ type Options struct {
 	// Crash is called at the steps of a batch, see the Step constants; cmd kills the process
 	// in it when WEIR_CRASH_AT says so. Any goroutine of a query calls it. Nil does nothing.
 	Crash func(step string)
+	// AskEnded is for how long sources of a query that was stopped or failed are asked what
+	// waits in them, once a minute; 0: they are not.
+	AskEnded time.Duration
 }

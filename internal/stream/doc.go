@@ -36,7 +36,8 @@
 // writes the bytes of commits/N beside those of offsets/N, and is waited for at once.
 // While queries are active, the manager's sampler looks at them once a second and asks
 // their sources what waits in them, at most sampledAtOnce at a time, each for at most
-// gaugeLimit; it ends with the last query, and no batch or stop waits for it.
+// gaugeLimit; it ends with the last query, and no batch or stop waits for it. Sources of
+// runs that ended are asked once a minute (rested.go).
 // Go's scheduler is the pool that queries share: one that waits for its trigger,
 // its sink or Python holds no thread and delays nobody. What does hold threads,
 // syncing files, is bounded for the whole server by vfs.Local. Locks: Manager.mu,

@@ -152,16 +152,25 @@ func (r *run) close() {
 	if err := r.memory.close(); err != nil {
 		r.log.Warn("the state was not closed", "err", err)
 	}
-	r.gauges.close()
-	for _, in := range r.inputs.list {
-		if in.source == nil {
-			continue
+	if !r.rest() {
+		r.gauges.close()
+		var sources []connector.Source
+		for _, in := range r.inputs.list {
+			if in.source != nil {
+				sources = append(sources, in.source)
+			}
 		}
-		if err := in.source.Close(); err != nil {
-			r.log.Warn("close source", "source", in.describe, "err", err)
-		}
+		r.closeSources(sources)
 	}
 	r.closeSink()
+}
+
+func (q *Query) closeSources(list []connector.Source) {
+	for _, s := range list {
+		if err := s.Close(); err != nil {
+			q.log.Warn("close source", "source", s.Describe(), "err", err)
+		}
+	}
 }
 
 func (q *Query) closeSink() {

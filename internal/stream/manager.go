@@ -21,12 +21,14 @@ type Manager struct {
 	registry *monitor.Registry
 	log      *slog.Logger
 	crash    func(step string)
+	askEnded time.Duration
 
 	mu       sync.Mutex
 	active   map[string]*Query  // by query id
 	sampling bool               // the sampler runs
 	names    map[queryName]bool // of active and starting queries
 	closed   bool
+	rested   map[string]*rested // by query id
 
 	left chan struct{} // holds a token when the last active query may have ended
 }
@@ -37,7 +39,7 @@ type queryName struct{ session, name string }
 // NewManager returns a manager without queries.
 func NewManager(reg *monitor.Registry, o Options) *Manager {
 	m := &Manager{
-		registry: reg, log: o.Log, crash: o.Crash,
+		registry: reg, log: o.Log, crash: o.Crash, askEnded: o.AskEnded, rested: map[string]*rested{},
 		active: map[string]*Query{}, names: map[queryName]bool{}, left: make(chan struct{}, 1),
 	}
 	if m.log == nil {
@@ -74,6 +76,7 @@ func (m *Manager) Start(ctx context.Context, c Config) (*Query, error) {
 		m.refused(c)
 		return nil, err
 	}
+	m.release(q.id)
 	q.begin()
 	m.startSampling()
 	go q.run(running)
@@ -223,10 +226,15 @@ func (m *Manager) leave(q *Query) {
 	delete(m.active, q.id)
 	delete(m.names, queryName{q.config.SessionID, q.config.Name})
 	if len(m.active) == 0 {
-		select {
-		case m.left <- struct{}{}:
-		default:
-		}
+		m.wakeSampler()
+	}
+}
+
+// wakeSampler has the sampler see whether there is nothing to look at any more.
+func (m *Manager) wakeSampler() {
+	select {
+	case m.left <- struct{}{}:
+	default:
 	}
 }
 
@@ -273,6 +281,7 @@ func (m *Manager) StopAll(ctx context.Context) error {
 			return fmt.Errorf("stop query %s: %w", q.id, last.Err())
 		}
 	}
+	m.releaseAll()
 	return nil
 }
 

@@ -120,7 +120,7 @@ var actingSinks = map[string]string{
 func (q *Query) healthConfig() health.Config {
 	t := q.config.Trigger
 	c := health.Config{
-		Bounded:   t.Kind == plan.Once || t.Kind == plan.AvailableNow,
+		Bounded:   t.bounded(),
 		Objective: q.settings.objective, CapName: capName(findInputs(q.config.Plan)),
 	}
 	if t.gridded() {

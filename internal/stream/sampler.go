@@ -16,13 +16,15 @@ const (
 )
 
 // sample looks at the active queries until there are none, batches or not: what
-// waits in their sources, how far the running batch is, what is to say of it.
+// waits in their sources, how far the running batch is, what is to say of it. The sources
+// of some that have ended are asked too.
 func (m *Manager) sample() {
 	ticker := time.NewTicker(sampleEvery)
 	defer ticker.Stop()
 	slots := make(chan struct{}, sampledAtOnce)
 	var asking sync.WaitGroup
 	defer asking.Wait()
+	rested := time.Now()
 	for {
 		select {
 		case <-ticker.C:
@@ -38,6 +40,10 @@ func (m *Manager) sample() {
 				defer func() { <-slots }()
 				q.sample()
 			})
+		}
+		if now := time.Now(); now.Sub(rested) >= askRestedEvery {
+			rested = now
+			m.askRested(now, slots, &asking)
 		}
 	}
 }
@@ -69,6 +75,6 @@ var needsLook = map[health.State]bool{
 func (m *Manager) samplingEnds() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.sampling = len(m.active) > 0
+	m.sampling = len(m.active)+len(m.rested) > 0
 	return !m.sampling
 }

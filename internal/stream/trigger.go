@@ -13,6 +13,9 @@ type Trigger struct {
 	Every time.Duration // of ProcessingTime; below a millisecond: back to back
 }
 
+// bounded tells whether the query ends by itself, with what there was at its start.
+func (t Trigger) bounded() bool { return t.Kind == plan.Once || t.Kind == plan.AvailableNow }
+
 // gridded tells whether triggers fire on a grid rather than back to back.
 func (t Trigger) gridded() bool { return t.Kind == plan.ProcessingTime && t.Every >= time.Millisecond }
 

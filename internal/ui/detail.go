@@ -135,7 +135,9 @@ func newDetail(q *monitor.Query, now time.Time) *detail {
 	}
 	if a.State == health.Failed || a.State == health.Stopped {
 		d.FreshnessP50Ms, d.FreshnessP99Ms, d.FreshnessMaxMs = unknown(), unknown(), unknown()
-		d.OldestUnreadAgeMs = unknown()
+		if !a.Rested {
+			d.OldestUnreadAgeMs = unknown()
+		}
 	}
 	if snapshot.EndReason != "" && !snapshot.Left {
 		d.Verdict.Why = append(d.Verdict.Why, "Stopped because "+snapshot.EndReason+".")

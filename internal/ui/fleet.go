@@ -168,7 +168,7 @@ func newFigures(q *monitor.Query, now time.Time) rowFigures {
 		StateGrowthBytesPerHour: num(a.StatePerHour), LastCommitAtMs: instant(a.LastCommit),
 	}
 	if a.State == health.Failed || a.State == health.Stopped {
-		row.rest()
+		row.rest(a.Rested)
 	}
 	if row.Reason == "" && snapshot.EndReason != "" {
 		row.Reason = "Stopped because " + snapshot.EndReason
@@ -191,13 +191,17 @@ func newFigures(q *monitor.Query, now time.Time) rowFigures {
 	return row
 }
 
-// rest leaves out what holds only while a query runs: its last figures are no news.
-func (r *rowFigures) rest() {
-	for _, n := range []*number{
-		&r.FreshnessP95Ms, &r.BacklogMs, &r.BacklogRows, &r.EtaLowMs, &r.EtaHighMs, &r.ShortPercent,
-		&r.ArrivalRowsPerSecond, &r.ProcessedRowsPerSecond, &r.BusyRatio, &r.HeadroomRatio,
-		&r.BatchRatio,
-	} {
+// rest leaves out what holds only while a query runs: its last figures are no news. What
+// arrives and waits is, where somebody asks still.
+func (r *rowFigures) rest(asked bool) {
+	gone := []*number{
+		&r.FreshnessP95Ms, &r.EtaLowMs, &r.EtaHighMs, &r.ShortPercent, &r.ProcessedRowsPerSecond, &r.BusyRatio,
+		&r.HeadroomRatio, &r.BatchRatio,
+	}
+	if !asked {
+		gone = append(gone, &r.BacklogMs, &r.BacklogRows, &r.ArrivalRowsPerSecond)
+	}
+	for _, n := range gone {
 		*n = unknown()
 	}
 }

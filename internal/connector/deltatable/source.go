@@ -235,6 +235,9 @@ func openSource(
 func (d *source) Describe() string { return "DeltaSource[" + d.text + "]" }
 func (d *source) Close() error     { return nil }
 
+// Rest has nothing to let go of.
+func (d *source) Rest() {}
+
 // parse reads a place; "" is where the query begins.
 func (d *source) parse(ctx context.Context, o connector.Offset) (at offset, ok bool, err error) {
 	if o == "" {

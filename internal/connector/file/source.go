@@ -581,6 +581,9 @@ func (f *source) Advance(_ context.Context, upTo connector.Offset) error {
 
 func (f *source) Close() error { return nil }
 
+// Rest has nothing to let go of: directories are opened to be listed.
+func (f *source) Rest() {}
+
 // seenFiles are the files that batches had, as long as they may come up again.
 type seenFiles struct {
 	mu       sync.Mutex // the gauge asks too

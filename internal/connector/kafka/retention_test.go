@@ -101,3 +101,22 @@ func TestKafkaTellsWhenUnreadRecordsAreDeleted(t *testing.T) {
 		t.Errorf("%v s, want 10 records at 10 a minute", left)
 	}
 }
+
+// A source that rests reads nothing ahead, and still says what waits in it.
+func TestKafkaTellsWhatWaitsWhileItRests(t *testing.T) {
+	k := newRig(t, kfake.SeedTopics(1, "t"))
+	k.put("t", 0, 0, 5)
+	s := k.open("t")
+	to := k.latest(s, "")
+	k.want(s.Read(t.Context(), "", to), "0 v0", "0 v1", "0 v2", "0 v3", "0 v4")
+	g := s.Gauge()
+	s.Rest()
+	k.put("t", 0, 5, 12)
+	for range 2 {
+		b, err := g.Backlog(t.Context(), to)
+		conform.Must(t, err)
+		if b.Rows != 7 || !(b.Bytes > 0) {
+			t.Errorf("%v rows and %v bytes wait, want 7 rows", b.Rows, b.Bytes)
+		}
+	}
+}

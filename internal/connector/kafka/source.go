@@ -101,11 +101,16 @@ func (k *source) waits(why error) {
 
 // Close ends everything that reads.
 func (k *source) Close() error {
+	k.Rest()
+	k.cluster.Close()
+	return nil
+}
+
+// Rest ends the reading ahead; the connections by which the cluster is asked stay.
+func (k *source) Rest() {
 	for _, v := range k.views {
 		v.fetcher.Close()
 	}
-	k.cluster.Close()
-	return nil
 }
 
 // Advance has nothing to do: the cluster keeps records by rules of its own.

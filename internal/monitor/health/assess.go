@@ -14,6 +14,9 @@ type Assessment struct {
 	Score float64 // how much it needs a person, 100 the most
 	Cause
 	InFlight *InFlight // nil between batches
+	// Rested says that the run has ended and its sources are asked still: arrivals and
+	// backlog are those of now.
+	Rested bool
 }
 
 // Assess judges the query. It is called about once a second.
@@ -42,6 +45,7 @@ func (w *Watch) Assess(now time.Time) Assessment {
 		running := *w.running
 		a.InFlight = &running
 	}
+	a.Rested = w.ended != "" && w.reading.At.After(w.endedAt)
 	w.explain(&a, now)
 	return a
 }
@@ -51,11 +55,13 @@ func (w *Watch) explain(a *Assessment, now time.Time) {
 	switch a.State {
 	case Failed:
 		w.explainFailure(a)
+		w.explainWaiting(a)
 	case Stopped:
 		a.Sentence = "Stopped."
 		if w.config.Bounded {
 			a.Sentence, a.Reason = "Finished: everything that was there is committed.", "Ran to its end"
 		}
+		w.explainWaiting(a)
 	case Stalled:
 		w.explainStall(a, now)
 	case Idle:
@@ -75,6 +81,31 @@ func (w *Watch) explain(a *Assessment, now time.Time) {
 		}
 		w.explainLag(a, now)
 	}
+}
+
+// explainWaiting says what waits in the sources of a query that has ended.
+func (w *Watch) explainWaiting(a *Assessment) {
+	if !a.Rested {
+		return
+	}
+	unread, text := w.unread(), ""
+	switch {
+	case unread.Rows > 0:
+		text = Figure(unread.Rows) + nbsp + "rows wait"
+	case unread.Files == 1:
+		text = "A file waits"
+	case unread.Files > 0:
+		text = Figure(unread.Files) + nbsp + "files wait"
+	case unread.Bytes > 0:
+		text = Figure(unread.Bytes) + nbsp + "bytes wait"
+	default:
+		return
+	}
+	text += " in its sources"
+	if !w.commitAt.IsZero() {
+		text += "; nothing was read for " + Span(a.At.Sub(w.commitAt).Seconds())
+	}
+	a.Why = append(a.Why, text+".")
 }
 
 // explainStuck is for a query that reads in time and whose watermark stands still.

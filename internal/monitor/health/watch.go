@@ -203,6 +203,7 @@ type Watch struct {
 	verdict machine
 	room    [cells * (cells + 2) / 2]float64 // for slopes
 	ended   State                            // "" while it runs
+	endedAt time.Time
 	failure string
 }
 
@@ -448,7 +449,7 @@ func (w *Watch) End(at time.Time, failure string) {
 	w.told(at)
 	w.failedIn, w.running = w.running, nil
 	w.batches = slices.Clone(w.recent(endedBatches))
-	w.ended, w.failure = Stopped, failure
+	w.ended, w.endedAt, w.failure = Stopped, at, failure
 	if failure != "" {
 		w.ended = Failed
 	}
