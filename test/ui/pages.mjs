@@ -272,6 +272,129 @@ await check('keys of charts', {}, async page => {
   same('the range after a reload', await page.getAttribute('[data-r="day"]', 'aria-pressed'), 'true');
 });
 
+// ---- what charts show ----
+const UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9, B: 1, kB: 1e3, MB: 1e6, GB: 1e9, ms: 1, s: 1e3, min: 6e4, h: 36e5, d: 864e5 };
+
+// figure is a number that a legend or a table writes, null for a dash.
+function figure(words) {
+  const [, n, unit] = words.match(/^([\d.]+)[\s\u00a0]?(\S*)/) ?? [];
+  return n === undefined ? null : n * UNITS[unit];
+}
+
+// agrees tells whether a figure, of two digits at least, is a number of the API.
+const agrees = (got, want) => got === null || want === null ? got === want : Math.abs(got - want) <= .06 * Math.abs(want) + .1;
+
+const COLUMNS = {
+  rates: ['arrivalRowsPerSecond', 'processedRowsPerSecond'], backlog: ['backlogMs'],
+  fresh: ['freshnessP50Ms', 'freshnessP95Ms', 'freshnessP99Ms'],
+};
+
+// underCursor compares every legend with what the API has of the moment that the cursor names.
+async function underCursor(page) {
+  const shown = await page.evaluate(ids => ({
+    clock: document.querySelector('#cursor b').textContent,
+    figures: ids.map(id => [id, [...document.querySelectorAll(`#c-${id} [data-v]`)].map(e => e.textContent)]),
+  }), Object.keys(COLUMNS));
+  const s = await page.evaluate(() =>
+    fetch('/api/v1/series?query=' + location.pathname.split('/').pop()).then(r => r.json()));
+  const clock = i => new Date(s.fromAtMs + (i + 1) * s.stepSeconds * 1000).toISOString().slice(11, 19);
+  const i = s.columns.backlogMs.findIndex((_, k) => clock(k) === shown.clock);
+  must(i >= 0, `the API has nothing at ${shown.clock}`);
+  for (const [id, figures] of shown.figures) {
+    figures.forEach((words, k) => {
+      const want = s.columns[COLUMNS[id][k]][i];
+      must(agrees(figure(words), want), `${COLUMNS[id][k]} at ${shown.clock} is written ${words}, the API has ${want}`);
+    });
+  }
+  return i;
+}
+
+await check('values under the cursor', {}, async page => {
+  await page.goto(urls.all);
+  await open(page, await queryOf(page, 'orders_enriched'));
+  await page.waitForSelector('.plot canvas');
+  const box = await page.locator('#c-rates .u-over').boundingBox();
+  const at = async share => { await page.mouse.move(box.x + box.width * share, box.y + box.height / 2); };
+  for (const share of [.3, .6, .9]) {
+    await at(share);
+    await underCursor(page);
+  }
+  await page.mouse.move(0, 0);
+  await page.focus('#c-fresh .plot');
+  await page.keyboard.press('Shift+ArrowLeft');
+  const one = await underCursor(page);
+  await page.keyboard.press('ArrowLeft');
+  same('a step to the left', await underCursor(page), one - 1);
+  await page.keyboard.press('Shift+ArrowRight');
+  await page.keyboard.press('Escape');
+  // A drag zooms to what was dragged over; the table then has that and nothing else.
+  await at(.4);
+  const from = await text(page, '#cursor b');
+  await page.mouse.down();
+  await at(.5);
+  await at(.7);
+  const to = await text(page, '#cursor b');
+  await page.mouse.up();
+  await page.waitForSelector('#zoomout:visible');
+  await page.click('#c-rates .tbl');
+  const rows = await page.$$eval('#c-rates .ctable tbody tr', r => r.map(e => [...e.children].map(c => c.textContent)));
+  must(rows.length >= 20, `the table of a zoomed chart has ${rows.length} rows`);
+  must(rows.every(r => r[0] >= from && r[0] <= to) || from > to, `a row is not between ${from} and ${to}`);
+  must(rows.every(r => figure(r[1]) > 1000), 'a row of the table has no figure');
+  await page.dblclick('#c-backlog .u-over');
+  must(!await page.isVisible('#zoomout'), 'a double click does not zoom out');
+});
+
+// inked counts the pixels of a chart that have the colour of a mark of its key, between two shares of its width.
+const inked = (page, chart, mark, from, to) => page.evaluate(([chart, mark, from, to]) => {
+  const el = document.querySelector(chart), canvas = el.querySelector('canvas'), over = el.querySelector('.u-over');
+  const path = el.querySelector(mark), style = getComputedStyle(path);
+  const [r, g, b] = (path.tagName === 'rect' ? style.fill : style.stroke).match(/[\d.]+/g).map(Number);
+  const scale = canvas.width / canvas.clientWidth, left = (over.offsetLeft + over.clientWidth * from) * scale;
+  const width = over.clientWidth * (to - from) * scale;
+  const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height });
+  const pixels = copy.getContext('2d', { willReadFrequently: true });
+  pixels.drawImage(canvas, 0, 0);
+  const d = pixels.getImageData(left, over.offsetTop * scale, width, over.clientHeight * scale).data;
+  let n = 0;
+  for (let i = 0; i < d.length; i += 4) {
+    if (d[i + 3] > 200 && Math.abs(d[i] - r) + Math.abs(d[i + 1] - g) + Math.abs(d[i + 2] - b) < 24) n++;
+  }
+  return n;
+}, [chart, mark, from, to]);
+
+await check('the key is that of the lines', {}, async page => {
+  await page.goto(urls.all);
+  await open(page, await queryOf(page, 'orders_enriched'));
+  await page.waitForSelector('.plot canvas');
+  const marks = await page.$$eval('#c-rates .lg path', p => p.map(e => [getComputedStyle(e).stroke, e.getAttribute('stroke-dasharray')]));
+  same('lines of the first chart', marks.length, 2);
+  must(marks[0][0] !== marks[1][0] && marks[0][1] !== marks[1][1], `lines are told apart by colour and dashes: ${marks}`);
+  for (const i of [1, 2]) {
+    const n = await inked(page, '#c-rates', `.lg:nth-child(${i}) path`, 0, 1);
+    must(n > 100, `the line of mark ${i} has ${n} pixels`);
+  }
+});
+
+await check('a gap is a gap', {}, async page => {
+  await page.goto(urls.all);
+  await open(page, await queryOf(page, 'shipments_join'));
+  await page.waitForSelector('#c-phases .plot canvas');
+  // No batch was committed for the last six minutes of thirty; longer ago there were some.
+  const before = await inked(page, '#c-phases', '.lg:nth-child(4) rect', .3, .7);
+  const stalled = await inked(page, '#c-phases', '.lg:nth-child(4) rect', .85, .99);
+  must(before > 50, `the phase has ${before} pixels while batches run`);
+  same('pixels of the phase while none is committed', stalled, 0);
+  const box = await page.locator('#c-phases .u-over').boundingBox();
+  await page.mouse.move(box.x + box.width * .92, box.y + 10);
+  const figures = await page.$$eval('#c-phases [data-v]', e => e.map(v => v.textContent));
+  must(figures.every(f => f === '–'), `in the gap the key says ${figures}`);
+  must(figure(await text(page, '#c-backlog [data-v="0"]')) > 6e4, 'the backlog of the same moment is not there');
+  await page.click('#c-phases .tbl');
+  const first = await page.$$eval('#c-phases .ctable tbody tr:first-child td.num', e => e.map(v => v.textContent));
+  must(first.length > 3 && first.every(f => f === '–'), `the newest row of the table says ${first}`);
+});
+
 // ---- the fleet ----
 await check('the view is in the address', {}, async page => {
   await open(page, urls.all);
