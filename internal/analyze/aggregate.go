@@ -213,6 +213,11 @@ func (r *resolver) grouped(g *grouping) (plan.Node, error) {
 		if hasGenerator(groups[i]) {
 			return nil, r.groupedByGenerator(g, groups[i])
 		}
+		if t := groups[i].Type(); holds(t, plan.KindVariant) {
+			return nil, plan.AnalysisError("GROUP_EXPRESSION_TYPE_IS_NOT_ORDERABLE",
+				fmt.Sprintf("rows cannot be grouped by values of type %s.", t.SQL()),
+				"sqlExpr", quoted(r.sqlText(groups[i])), "dataType", sqlType(t)).At(g.origin)
+		}
 	}
 	if err := r.checkMarks(g, groups); err != nil {
 		return nil, err

@@ -174,6 +174,10 @@ func (r *resolver) repartition(n *plan.Repartition) (plan.Node, error) {
 		if err := r.notForOperator("RepartitionByExpression", list[i]); err != nil {
 			return nil, err
 		}
+		if t := list[i].Type(); holds(t, plan.KindVariant) {
+			return nil, plan.AnalysisError("UNSUPPORTED_FEATURE.PARTITION_BY_VARIANT",
+				"rows are not dealt out by variants.", "expr", quoted(r.sqlText(list[i])), "dataType", sqlType(t))
+		}
 	}
 	m := plan.NewRepartition(x.exposed(in), n.Count, list)
 	m.Coalesce = n.Coalesce

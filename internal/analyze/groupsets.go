@@ -177,6 +177,9 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 		return nil, err
 	}
 	column = unnamed(column)
+	if err := r.pivotable(column); err != nil {
+		return nil, err
+	}
 	values := n.Pivot.Values
 	if len(values) == 0 {
 		if values, err = r.pivotValues(in, column); err != nil {
@@ -211,6 +214,16 @@ func (r *resolver) pivot(x *exprs, n *plan.Aggregate) (plan.Node, error) {
 		return nil, err
 	}
 	return r.pivoted(below, plan.ToAttribute(key), values, len(groups))
+}
+
+// pivotable refuses columns whose values cannot be told apart.
+func (r *resolver) pivotable(column plan.Expr) error {
+	if !holds(column.Type(), plan.KindVariant) {
+		return nil
+	}
+	text := r.sqlText(column)
+	return plan.AnalysisError("INCOMPARABLE_PIVOT_COLUMN",
+		fmt.Sprintf("values of %s cannot be compared.", text), "columnName", plan.Quote(text))
 }
 
 // pivotValues runs what finds the values of a pivot that names none, in their order.

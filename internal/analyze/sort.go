@@ -58,7 +58,7 @@ func (r *resolver) orderKey(x *exprs, lift *lifted, e plan.Expr) (plan.Expr, err
 				fmt.Sprintf("ORDER BY %d names no column of the %d selected.", i, len(attrs)),
 				"index", strconv.FormatInt(i, 10), "size", strconv.Itoa(len(attrs))).At(l.Origin)
 		}
-		return attrs[i-1], nil
+		return attrs[i-1], r.orderable(attrs[i-1])
 	}
 	key, err := x.expr(e)
 	if err != nil {

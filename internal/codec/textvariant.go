@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
@@ -16,7 +17,7 @@ const maxVariantDepth = 1000
 // AppendVariant writes a variant as JSON, as Spark casts and shows it. Bytes
 // that are no variant are printed as null.
 func AppendVariant(dst, value, metadata []byte, zone *Offsets) []byte {
-	p := variantPrinter{metadata: metadata, zone: zone}
+	p := variantPrinter{metadata: metadata, zone: zone, left: len(value)}
 	out, err := p.append(dst, value, 0)
 	if err != nil {
 		return append(dst, "null"...)
@@ -29,18 +30,22 @@ var errVariant = errors.New("bytes are not a variant")
 type variantPrinter struct {
 	metadata []byte
 	zone     *Offsets
+	// left is how many bytes were not printed: elements of a damaged variant may share theirs.
+	left int
 }
 
 func (p *variantPrinter) append(dst, v []byte, depth int) ([]byte, error) {
-	if len(v) == 0 || depth > maxVariantDepth {
+	if len(v) == 0 || depth > maxVariantDepth || p.left <= 0 {
 		return dst, errVariant
 	}
+	p.left--
 	info, body := int(v[0]>>2), v[1:]
 	switch v[0] & 3 {
 	case 1:
 		if len(body) < info {
 			return dst, errVariant
 		}
+		p.left -= info
 		return appendJSONString(dst, body[:info]), nil
 	case 2:
 		return p.object(dst, body, info, depth)
@@ -73,15 +78,16 @@ func (p *variantPrinter) primitive(dst, b []byte, kind int) ([]byte, error) {
 		return appendJSONFloat(dst, AppendFloat, math.Float32frombits(binary.LittleEndian.Uint32(b))), nil
 	case 8, 9:
 		x := littleInt(b[1:], 4<<(kind-8))
-		return AppendDecimal(dst, decimal128.FromI64(x), int(b[0])), nil
+		return appendShortDecimal(dst, decimal128.FromI64(x), int(b[0])), nil
 	case 10:
 		x := decimal128.New(littleInt(b[9:], 8), binary.LittleEndian.Uint64(b[1:]))
-		return AppendDecimal(dst, x, int(b[0])), nil
+		return appendShortDecimal(dst, x, int(b[0])), nil
 	case 15, 16:
 		n := int(binary.LittleEndian.Uint32(b))
 		if n < 0 || len(b)-4 < n {
 			return dst, errVariant
 		}
+		p.left -= n
 		if kind == 16 {
 			return appendJSONString(dst, b[4:4+n]), nil
 		}
@@ -91,6 +97,17 @@ func (p *variantPrinter) primitive(dst, b []byte, kind int) ([]byte, error) {
 	default:
 		return p.quoted(dst, b, kind)
 	}
+}
+
+// appendShortDecimal writes a decimal without zeros at its end.
+func appendShortDecimal(dst []byte, x decimal128.Num, scale int) []byte {
+	n := len(dst)
+	dst = AppendDecimal(dst, x, scale)
+	if bytes.IndexByte(dst[n:], '.') >= 0 {
+		dst = bytes.TrimRight(dst, "0")
+		dst = bytes.TrimSuffix(dst, []byte("."))
+	}
+	return dst
 }
 
 // quoted writes the primitives that JSON has no form for.

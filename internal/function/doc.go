@@ -2,7 +2,7 @@
 // returns and how it is computed over vectors.
 //
 // A family of functions is a package below this one: agg, collections, numbers,
-// operators, text, times. Each has one list, Defs, joined in shelf.go; within
+// operators, text, times, variants. Each has one list, Defs, joined in shelf.go; within
 // it, related functions are one file with a list of Defs. All are written in
 // the vocabulary of fn, and families know each other only where one is written
 // with the other's kernels (text and times round as numbers does). What belongs

@@ -78,6 +78,11 @@ func bindHash(of plan.Type) func(b *fn.Binding) (*plan.Call, error) {
 		}
 		c := b.Call(b.Args, of, false)
 		for _, a := range b.Args {
+			if fn.HasVariant(a.Type()) {
+				return nil, fn.Mismatch(b, c, "HASH_VARIANT_TYPE",
+					"variants have no hash: equal ones may have other bytes.",
+					"functionName", plan.Quote(b.Def.Name))
+			}
 			if fn.HasMap(a.Type()) && b.Env.Setting("spark.sql.legacy.allowHashOnMapType") != "true" {
 				return nil, fn.Mismatch(b, c, "HASH_MAP_TYPE",
 					"maps have no hash: equal ones may be written in other orders.",

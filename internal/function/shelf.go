@@ -10,6 +10,7 @@ import (
 	"github.com/weir-dev/weir/internal/function/operators"
 	"github.com/weir-dev/weir/internal/function/text"
 	"github.com/weir-dev/weir/internal/function/times"
+	"github.com/weir-dev/weir/internal/function/variants"
 	"github.com/weir-dev/weir/internal/function/windows"
 	"github.com/weir-dev/weir/internal/plan"
 )
@@ -26,6 +27,7 @@ func families() [][]*fn.Def {
 		operators.Defs(),
 		text.Defs(),
 		times.Defs(),
+		variants.Defs(),
 		windows.Defs(),
 	}
 }

@@ -31,6 +31,9 @@ func bindApproxDistinct(b *fn.Binding) (*plan.AggregateCall, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fn.HasVariant(c.Args[0].Type()) {
+		return nil, plan.Unsupported("approx_count_distinct of variants, which Spark fails on,")
+	}
 	deviation := defaultDeviation
 	if len(c.Args) == 2 {
 		var ok bool

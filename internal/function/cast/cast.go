@@ -63,10 +63,12 @@ func (c *caster) kernel() (fn.Kernel, error) {
 		return c.nulls(), nil
 	case sameLayout(from, to):
 		return c.retype(), nil
+	case from.Kind == plan.KindVariant:
+		return c.fromVariant(), nil
 	case to.IsString():
 		return c.toText(), nil
-	case to.Kind == plan.KindVariant || from.Kind == plan.KindVariant:
-		return nil, plan.Unsupported("CAST of " + from.SQL() + " AS " + to.SQL())
+	case to.Kind == plan.KindVariant:
+		return c.toVariant(), nil
 	case from.IsString() && to.Kind == plan.KindTime:
 		return nil, plan.Unsupported("CAST of " + from.SQL() + " AS " + to.SQL())
 	case from.IsString():

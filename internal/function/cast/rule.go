@@ -87,7 +87,7 @@ func variantFrom(from plan.Type) bool {
 	case plan.KindMap, plan.KindStruct:
 		return false
 	default:
-		return !from.IsInterval()
+		return !from.IsInterval() && from.Kind != plan.KindNull
 	}
 }
 

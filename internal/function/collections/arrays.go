@@ -15,7 +15,7 @@ func arrayDefs() []*fn.Def {
 	sorted := fn.Takes(fn.AnyArray(), fn.Exactly(plan.Boolean)).
 		Defaults(plan.Lit(true, plan.Boolean)).
 		GivesFirst().
-		Checked(orderedElements)
+		Checked(sortable)
 	extreme := fn.Takes(fn.AnyArray()).GivesType(elementOf).WithNull(fn.Always).Checked(orderedElements)
 	return []*fn.Def{
 		{Name: "array_contains", Group: "array_funcs", Bind: bindSearch(plan.Boolean), Kernel: containsMaker,
@@ -26,7 +26,8 @@ func arrayDefs() []*fn.Def {
 			Examples: []fn.Example{{"array_remove(array(1, 2, 3, NULL, 3), 3)", "[1, 2, NULL]"}}},
 		fn.Scalar("sort_array", "array_funcs", sorted, sortMaker,
 			fn.Example{"sort_array(array('b', 'd', NULL, 'a'))", "[NULL, a, b, d]"}),
-		fn.Scalar("array_distinct", "array_funcs", fn.Takes(fn.AnyArray()).GivesFirst(), distinctMaker,
+		fn.Scalar("array_distinct", "array_funcs",
+			fn.Takes(fn.AnyArray()).GivesFirst().Checked(orderedElements), distinctMaker,
 			fn.Example{"array_distinct(array(1, 2, 1, NULL))", "[1, 2, NULL]"}),
 		fn.Scalar("array_max", "array_funcs", extreme, arrayExtreme(1),
 			fn.Example{"array_max(array(1, 20, NULL))", "20"}),
@@ -134,12 +135,18 @@ func removeMaker(c *plan.Call, _ *fn.Env) (fn.Kernel, error) {
 }
 
 func orderedElements(b *fn.Binding, c *plan.Call) error {
-	t := c.Args[0].Type()
-	if fn.Orderable(*t.Elem) {
+	return ordered(b, c, *c.Args[0].Type().Elem)
+}
+
+// sortable names the array where its elements have no order.
+func sortable(b *fn.Binding, c *plan.Call) error { return ordered(b, c, c.Args[0].Type()) }
+
+func ordered(b *fn.Binding, c *plan.Call, t plan.Type) error {
+	if fn.Orderable(t) {
 		return nil
 	}
-	return fn.Mismatch(b, c, "INVALID_ORDERING_TYPE", t.Elem.SQL()+" values cannot be compared.",
-		"functionName", plan.Quote(b.Def.Name), "dataType", fn.SqlType(*t.Elem))
+	return fn.Mismatch(b, c, "INVALID_ORDERING_TYPE", t.SQL()+" values cannot be compared.",
+		"functionName", plan.Quote(b.Def.Name), "dataType", fn.SqlType(t))
 }
 
 // sortMaker sorts ascending with NULLs first, or descending with NULLs last.

@@ -90,7 +90,7 @@ func bindTransformKeys(b *fn.Binding) (*plan.Call, error) {
 	}
 	m := c.Args[0].Type()
 	c.Of = plan.Map(f.Type(), *m.Elem, m.ContainsNull)
-	if fn.HasMap(f.Type()) {
+	if fn.HasMap(f.Type()) || fn.HasVariant(f.Type()) {
 		return nil, fn.Mismatch(b, c, "INVALID_MAP_KEY_TYPE", "a map cannot be a key.",
 			"keyType", fn.SqlType(f.Type()))
 	}

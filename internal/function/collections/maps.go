@@ -65,7 +65,7 @@ func bindMap(b *fn.Binding) (*plan.Call, error) {
 		return c, nil
 	}
 	key := fn.MergedType(keys)
-	if fn.HasMap(key) {
+	if fn.HasMap(key) || fn.HasVariant(key) {
 		return nil, fn.Mismatch(b, c, "INVALID_MAP_KEY_TYPE", "a map cannot be a key.", "keyType", fn.SqlType(key))
 	}
 	c.Of = plan.Map(key, fn.MergedType(values), fn.AnyNullable(values))

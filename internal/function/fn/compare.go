@@ -182,7 +182,7 @@ func AppendKey(dst []byte, v *chunk.Vector, i int) []byte {
 			f = math.NaN()
 		}
 		return binary.LittleEndian.AppendUint64(dst, math.Float64bits(f+0))
-	case plan.KindStruct:
+	case plan.KindStruct, plan.KindVariant:
 		for _, kid := range v.Kids {
 			dst = AppendKey(dst, kid, i)
 		}

@@ -1,6 +1,7 @@
 package fn
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/weir-dev/weir/internal/function/letters"
@@ -174,19 +175,15 @@ func TrimBlanks(s string) string {
 	return s
 }
 
-func HasMap(t plan.Type) bool {
-	switch t.Kind {
-	case plan.KindMap, plan.KindVariant:
-		return true
-	case plan.KindArray:
-		return HasMap(*t.Elem)
-	}
-	for _, f := range t.Fields {
-		if HasMap(f.Type) {
-			return true
-		}
-	}
-	return false
+// HasMap reports whether a type is a map or has one within it.
+func HasMap(t plan.Type) bool { return within(t, plan.KindMap) }
+
+// HasVariant reports whether a type is a variant or has one within it, keys and values of maps apart.
+func HasVariant(t plan.Type) bool { return within(t, plan.KindVariant) }
+
+func within(t plan.Type, k plan.Kind) bool {
+	return t.Kind == k || t.Kind == plan.KindArray && within(*t.Elem, k) ||
+		slices.ContainsFunc(t.Fields, func(f plan.Field) bool { return within(f.Type, k) })
 }
 
 func UpperWord(s string) string { return string(letters.AppendUpper(nil, []byte(s))) }
