@@ -157,6 +157,12 @@ func (r *resolver) statisticOf(n plan.Node) (plan.Node, error) {
 		return r.pairStatistic(n)
 	case *plan.Quantiles:
 		return r.quantiles(n)
+	case *plan.FrequentItems:
+		return r.frequentItems(n)
+	case *plan.CrossTable:
+		return r.crossTable(n)
+	case *plan.Transpose:
+		return r.transpose(n)
 	case *plan.Sample:
 		return r.sample(n)
 	case *plan.SampleBy:

@@ -43,4 +43,6 @@ type Analyzer struct {
 	Column func(ctx context.Context, n plan.Node) ([]plan.Value, error)
 	// PivotMost is spark.sql.pivotMaxValues.
 	PivotMost int
+	// TransposeMost is spark.sql.transposeMaxValues.
+	TransposeMost int
 }

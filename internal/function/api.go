@@ -39,6 +39,9 @@ func Compare(t plan.Type) Comparator { return fn.Compare(t) }
 // to; see fn.CommonType.
 func CommonType(a, b plan.Type, env *Env) (plan.Type, bool) { return fn.CommonType(a, b, env) }
 
+// TightestType is the type two types share without losing anything; see fn.TightestType.
+func TightestType(a, b plan.Type, env *Env) (plan.Type, bool) { return fn.TightestType(a, b, env) }
+
 // WiderType is the type two types share with some loss of precision allowed;
 // see fn.WiderType.
 func WiderType(a, b plan.Type, env *Env) (plan.Type, bool) { return fn.WiderType(a, b, env) }

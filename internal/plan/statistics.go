@@ -59,6 +59,55 @@ func (n *Quantiles) WithChildren(c []Node) Node {
 	return NewQuantiles(c[0], n.Columns, n.Probabilities, n.Error)
 }
 
+// FrequentItems are values of columns that make at least a share of the rows, an array for
+// each column: df.freqItems.
+type FrequentItems struct {
+	unary
+	unresolvedNode
+	Columns []string
+	Support float64
+}
+
+// NewFrequentItems asks for frequent values of columns of in.
+func NewFrequentItems(in Node, columns []string, support float64) *FrequentItems {
+	return &FrequentItems{unary: over(in), Columns: columns, Support: support}
+}
+
+// WithChildren replaces the input.
+func (n *FrequentItems) WithChildren(c []Node) Node {
+	return NewFrequentItems(c[0], n.Columns, n.Support)
+}
+
+// CrossTable counts pairs of values, one column's down and the other's across: df.crosstab.
+type CrossTable struct {
+	unary
+	unresolvedNode
+	Columns [2]string
+}
+
+// NewCrossTable counts pairs of values of two columns of in.
+func NewCrossTable(in Node, down, across string) *CrossTable {
+	return &CrossTable{unary: over(in), Columns: [2]string{down, across}}
+}
+
+// WithChildren replaces the input.
+func (n *CrossTable) WithChildren(c []Node) Node {
+	return NewCrossTable(c[0], n.Columns[0], n.Columns[1])
+}
+
+// Transpose makes a row of each column and a column of each row, named by Index: df.transpose.
+type Transpose struct {
+	unary
+	unresolvedNode
+	Index Expr // nil: the first column
+}
+
+// NewTranspose transposes in.
+func NewTranspose(in Node, index Expr) *Transpose { return &Transpose{unary: over(in), Index: index} }
+
+// WithChildren replaces the input.
+func (n *Transpose) WithChildren(c []Node) Node { return NewTranspose(c[0], n.Index) }
+
 // Sample keeps rows by chance: those whose number in [0, 1) lies from Lower to Upper,
 // exclusive. A partition draws its numbers from Seed and its own number.
 type Sample struct {

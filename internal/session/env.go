@@ -82,6 +82,7 @@ func (sc *scope) analyzer() *analyze.Analyzer {
 		Names: names{sc}, From: names{sc}, Eval: sc.eval, IDs: sc.session.engine.ids,
 		CaseSensitive: sc.conf.Flag(settings.CaseKey),
 		Column:        sc.onlyColumn, PivotMost: sc.number("spark.sql.pivotMaxValues"),
+		TransposeMost: sc.number("spark.sql.transposeMaxValues"),
 	}
 }
 

@@ -36,6 +36,32 @@ func (d *decoder) quantiles(m *pb.StatApproxQuantile) (plan.Node, error) {
 	return plan.NewQuantiles(in, m.GetCols(), m.GetProbabilities(), m.GetRelativeError()), err
 }
 
+// usualSupport is the share of rows from which on a value is frequent, unless one is given.
+const usualSupport = 0.01
+
+func (d *decoder) frequentItems(m *pb.StatFreqItems) (plan.Node, error) {
+	in, err := d.relation(m.GetInput())
+	support := usualSupport
+	if m.Support != nil {
+		support = m.GetSupport()
+	}
+	return plan.NewFrequentItems(in, m.GetCols(), support), err
+}
+
+func (d *decoder) crossTable(m *pb.StatCrosstab) (plan.Node, error) {
+	in, err := d.relation(m.GetInput())
+	return plan.NewCrossTable(in, m.GetCol1(), m.GetCol2()), err
+}
+
+func (d *decoder) transpose(m *pb.Transpose) (plan.Node, error) {
+	in, err := d.relation(m.GetInput())
+	if err != nil || len(m.GetIndexColumns()) == 0 {
+		return plan.NewTranspose(in, nil), err
+	}
+	index, err := d.expression(m.GetIndexColumns()[0])
+	return plan.NewTranspose(in, index), err
+}
+
 // seedOf is the seed of a sample; without one each plan has its own.
 func seedOf(seed *int64) int64 {
 	if seed != nil {

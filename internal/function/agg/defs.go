@@ -20,6 +20,7 @@ func Defs() []*fn.Def {
 		pairDefs(),
 		percentileDefs(),
 		pickDefs(),
+		frequentDefs(),
 		productDefs(),
 		sumDefs(),
 	)

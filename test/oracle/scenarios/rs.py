@@ -259,6 +259,73 @@ def rs_differed(t):
     run_all(t, DIFFERED)
 
 
+TABLES = [
+    r"""df.crosstab("k", "n")""",
+    r"""df.crosstab("n", "k")""",
+    r"""df.crosstab("d", "s")""",
+    r"""df.crosstab("k", "k")""",
+    r"""df.crosstab("k", "zz")""",
+    r"""df.crosstab("zz", "k")""",
+    r"""e.crosstab("k", "n")""",
+    r"""df.select(col("k").alias("a.b"), "n").crosstab("a.b", "n")""",
+    r"""df.select(col("k").alias("a.b"), "n").crosstab("`a.b`", "n")""",
+    r"""df.select(F.concat("k", lit("`x")).alias("k"), "n").crosstab("n", "k")""",
+    r"""df.select(array("n").alias("a"), "n").crosstab("a", "n")""",
+    r"""df.where("n is not null").crosstab("k", "n").where("k_n = 'a'")""",
+    r"""three.freqItems(["k", "n", "d", "s"])""",
+    r"""three.freqItems(["k", "n", "d", "s"], 0.5)""",
+    r"""e.freqItems(["k", "n"])""",
+    r"""df.freqItems(["zz"])""",
+    r"""df.freqItems(["k"], 0.00001)""",
+    r"""df.freqItems(["k"], 2.0)""",
+    r"""three.select(col("k").alias("a.b")).freqItems(["`a.b`"])""",
+    r"""spark.range(0, 1000, 1, 1).select((col("id") % 7 * (col("id") % 3)).alias("v"), (col("id") % 5).cast("string").alias("w"), (col("id") % 11).cast("double").alias("d"), (col("id") % 4).cast("decimal(10,2)").alias("e"), (col("id") % 2 == 0).alias("b")).freqItems(["v", "w", "d", "e", "b"], 0.2)""",
+    r"""spark.range(0, 1000, 1, 1).select(F.when(col("id") % 3 == 0, 42).otherwise(col("id")).alias("v"), F.concat(lit("k"), F.when(col("id") % 4 == 0, 7).otherwise(col("id"))).alias("w")).freqItems(["v", "w"], 0.25)""",
+    r"""spark.range(0, 300, 1, 1).select((col("id") % 40 * 0.3).alias("d"), (-col("id") % 50).alias("v"), F.date_add(lit("2024-01-01").cast("date"), (col("id") % 30).cast("int")).alias("t")).freqItems(["d", "v", "t"])""",
+    r"""spark.readStream.format("rate").load().crosstab("timestamp", "value")""",
+]
+
+TURNED = [
+    r"""df.select("k", "n").where("k <> 'c'").transpose()""",
+    r"""df.select("k", "n", "d").transpose()""",
+    r"""df.select("k", "n", "d").transpose("n")""",
+    r"""df.select("k", "n", "s").transpose()""",
+    r"""df.select("n", "d").transpose()""",
+    r"""df.select("n", "d").transpose("d")""",
+    r"""df.select("k").transpose()""",
+    r"""e.select("k", "n").transpose()""",
+    r"""e.select("k").transpose()""",
+    r"""spark.range(501).select("id", col("id").alias("v")).transpose()""",
+    r"""df.transpose("zz")""",
+    r"""df.select("k", "n").transpose(col("n") + 1)""",
+    r"""df.select("k", "n").transpose(col("n").alias("z"))""",
+    r"""spark.sql("select array(1) k, 1 n").transpose()""",
+    r"""spark.sql("select 3 k, named_struct('a', 1) s").transpose("s.a")""",
+    r"""spark.sql("select 3 k, named_struct('a', 1) s").transpose()""",
+    r"""spark.sql("select null k, 1 s").transpose()""",
+    r"""spark.sql("select 1.5D k, 1 s union all select -0.0D, 2 union all select double('nan'), 3").transpose()""",
+    r"""spark.sql("select 'x' k, cast(1 as decimal(12, 2)) s, 2 t").transpose()""",
+    r"""spark.sql("select 'x' k, 1 s, 2 s").transpose()""",
+    r"""spark.sql("select 'x' k, null s, 2 t").transpose()""",
+    r"""spark.sql("select X'4142' k, 1 s").transpose()""",
+    r"""spark.sql("select true k, 1 s, 2Y t, 3S u").transpose()""",
+    r"""spark.sql("select interval '1' day k, 1 s").transpose()""",
+    r"""spark.sql("select 'a' k, 1F s, 2L t").transpose()""",
+    r"""spark.sql("select 'a' k, array(1) s, array(2L) t").transpose()""",
+    r"""spark.readStream.format("rate").load().transpose()""",
+]
+
+
+def rs_tables(t):
+    """Pairs counted, and frequent values."""
+    run_all(t, TABLES)
+
+
+def rs_turned(t):
+    """Rows turned into columns."""
+    run_all(t, TURNED)
+
+
 def run_all(t, cases):
     spark = t.spark
     df = spark.createDataFrame([("a", 1, 1.5, None), ("b", 2, 2.5, "x"), ("c", None, 3.5, "y"), ("a", 4, -1.0, "x")], "k string, n int, d double, s string")
