@@ -38,9 +38,9 @@ func (v *Vector) arrowData(t arrow.DataType) arrow.ArrayData {
 		buffers = append(buffers, memory.NewBufferBytes(packBits(v)))
 	case v.Type.Kind == plan.KindCalendar:
 		buffers = append(buffers, memory.NewBufferBytes(intervalNanos(v)))
-	case Width(v.Type) > 0:
-		buffers = append(buffers, memory.NewBufferBytes(v.Data[:v.Len*Width(v.Type)]))
-	case IsBytes(v.Type):
+	case widthOf(v.Type.Kind) > 0:
+		buffers = append(buffers, memory.NewBufferBytes(v.Data[:v.Len*widthOf(v.Type.Kind)]))
+	case isBytes(v.Type.Kind):
 		buffers = append(buffers, v.offsetBuffer(t), memory.NewBufferBytes(v.Data))
 	case v.Type.Kind == plan.KindArray:
 		buffers = append(buffers, v.offsetBuffer(t))

@@ -116,7 +116,7 @@ func sameLayout(id arrow.Type, k plan.Kind) bool {
 }
 
 func (v *Vector) importFixed(a arrow.Array) error {
-	w := Width(v.Type)
+	w := widthOf(v.Type.Kind)
 	data, at := a.Data().Buffers()[1], a.Data().Offset()
 	switch src := a.(type) {
 	case *array.Boolean:

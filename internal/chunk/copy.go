@@ -17,14 +17,14 @@ func (v *Vector) AppendFrom(src *Vector, i int) {
 		v.AppendNull()
 		return
 	}
-	if w := Width(v.Type); w > 0 {
+	if w := widthOf(v.Type.Kind); w > 0 {
 		v.reserve(w)
 		v.Data = append(v.Data, src.Data[i*w:(i+1)*w]...)
 		v.added()
 		return
 	}
 	switch {
-	case IsBytes(v.Type):
+	case isBytes(v.Type.Kind):
 		v.AppendBytes(src.Bytes(i))
 	case v.Offsets != nil:
 		from, to := src.Span(i)
@@ -42,12 +42,12 @@ func (v *Vector) AppendFrom(src *Vector, i int) {
 
 // AppendRange copies rows [from, to) of src, which has the same type.
 func (v *Vector) AppendRange(src *Vector, from, to int) {
-	w := Width(v.Type)
+	w := widthOf(v.Type.Kind)
 	switch {
 	case w > 0:
 		v.reserve((to - from) * w)
 		v.Data = append(v.Data, src.Data[from*w:to*w]...)
-	case IsBytes(v.Type) && from < to:
+	case isBytes(v.Type.Kind) && from < to:
 		shift := int32(len(v.Data)) - src.Offsets[from]
 		v.Data = append(v.Data, src.Data[src.Offsets[from]:src.Offsets[to]]...)
 		for _, end := range src.Offsets[from+1 : to+1] {
@@ -83,7 +83,7 @@ func (v *Vector) AppendRange(src *Vector, from, to int) {
 
 // Gather is the given rows of v, in that order.
 func Gather[R Row](v *Vector, rows []R) *Vector {
-	switch Width(v.Type) {
+	switch widthOf(v.Type.Kind) {
 	case 1:
 		return gatherFixed[uint8](v, rows)
 	case 2:
@@ -109,7 +109,7 @@ func Gather[R Row](v *Vector, rows []R) *Vector {
 // much longer than v, and longer than offsets of 32 bits can tell. operator is
 // who asks, for the error.
 func GatherMany(operator string, v *Vector, rows []int32) (*Vector, error) {
-	if Width(v.Type) == 0 && SizeOf(v)*int64(len(rows)) > math.MaxInt32 {
+	if widthOf(v.Type.Kind) == 0 && SizeOf(v)*int64(len(rows)) > math.MaxInt32 {
 		n := int64(0)
 		for _, i := range rows {
 			if i >= 0 {

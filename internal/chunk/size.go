@@ -5,12 +5,12 @@ import "github.com/weir-dev/weir/internal/plan"
 // SizeOf is the memory that the rows of a vector take.
 func SizeOf(v *Vector) int64 {
 	n := int64(len(v.Valid))
-	if w := Width(v.Type); w > 0 {
+	if w := widthOf(v.Type.Kind); w > 0 {
 		return n + int64(v.Len*w)
 	}
 	if v.Offsets != nil {
 		n += int64(4 * len(v.Offsets))
-		if IsBytes(v.Type) {
+		if isBytes(v.Type.Kind) {
 			return n + int64(v.Offsets[v.Len]-v.Offsets[0])
 		}
 	}
@@ -22,10 +22,10 @@ func SizeOf(v *Vector) int64 {
 
 // SizeOfRow is about the memory of one row.
 func SizeOfRow(v *Vector, i int) int64 {
-	if w := Width(v.Type); w > 0 || v.Type.Kind == plan.KindNull {
+	if w := widthOf(v.Type.Kind); w > 0 || v.Type.Kind == plan.KindNull {
 		return int64(w)
 	}
-	if IsBytes(v.Type) {
+	if isBytes(v.Type.Kind) {
 		return int64(v.Offsets[i+1] - v.Offsets[i])
 	}
 	n, from, to := int64(0), i, i+1

@@ -40,8 +40,11 @@ type Vector struct {
 }
 
 // Width is the number of bytes of one value, 0 for types of varying width.
-func Width(t plan.Type) int {
-	switch t.Kind {
+func Width(t plan.Type) int { return widthOf(t.Kind) }
+
+// widthOf is Width where a type, which is large, is not to be copied for every row.
+func widthOf(k plan.Kind) int {
+	switch k {
 	case plan.KindBoolean, plan.KindByte:
 		return 1
 	case plan.KindShort:
@@ -59,7 +62,11 @@ func Width(t plan.Type) int {
 }
 
 // IsBytes reports whether values of t are byte strings with offsets.
-func IsBytes(t plan.Type) bool { return t.IsString() || t.Kind == plan.KindBinary }
+func IsBytes(t plan.Type) bool { return isBytes(t.Kind) }
+
+func isBytes(k plan.Kind) bool {
+	return k >= plan.KindString && k <= plan.KindVarChar || k == plan.KindBinary
+}
 
 func hasOffsets(t plan.Type) bool {
 	return IsBytes(t) || t.Kind == plan.KindArray || t.Kind == plan.KindMap
@@ -248,14 +255,14 @@ func (v *Vector) AppendRow() { v.added() }
 
 // AppendNull adds a NULL.
 func (v *Vector) AppendNull() {
-	if w := Width(v.Type); w > 0 {
+	if w := widthOf(v.Type.Kind); w > 0 {
 		v.reserve(w)
 		n := len(v.Data)
 		v.Data = v.Data[:n+w]
 		clear(v.Data[n:])
 	}
 	switch {
-	case IsBytes(v.Type):
+	case isBytes(v.Type.Kind):
 		v.Offsets = append(v.Offsets, int32(len(v.Data)))
 	case v.Offsets != nil:
 		v.Offsets = append(v.Offsets, int32(v.Kids[0].Len))
@@ -282,7 +289,7 @@ func (v *Vector) Slice(from, to int) *Vector {
 		return v
 	}
 	s := &Vector{Type: v.Type, Len: to - from, Valid: v.Valid.Slice(from, to)}
-	w := Width(v.Type)
+	w := widthOf(v.Type.Kind)
 	switch {
 	case w > 0:
 		s.Data = v.Data[from*w : to*w]

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"math/bits"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/zeebo/xxh3"
@@ -72,7 +73,8 @@ func repeats(sample []*chunk.Vector) bool {
 	for _, v := range sample {
 		rows += v.Len
 	}
-	fresh := map[uint64]struct{}{}
+	most := rows / maxFresh
+	fresh := newHashes(most + 1)
 	for _, v := range sample {
 		w := chunk.Width(v.Type)
 		var before, value []byte
@@ -86,11 +88,36 @@ func repeats(sample []*chunk.Vector) bool {
 			if i > 0 && bytes.Equal(value, before) {
 				continue // runs of one value are common, and dear to hash
 			}
-			fresh[xxh3.Hash(value)] = struct{}{}
-			if len(fresh)*maxFresh > rows {
+			fresh.add(xxh3.Hash(value))
+			if fresh.count > most {
 				return false
 			}
 		}
 	}
 	return rows > 0
+}
+
+// hashes is a set of at most so many hashes, by open addressing.
+type hashes struct {
+	slots []uint64 // 0 is free
+	count int
+}
+
+func newHashes(most int) *hashes {
+	return &hashes{slots: make([]uint64, 1<<bits.Len(uint(2*most)))}
+}
+
+func (h *hashes) add(x uint64) {
+	x |= 1 // not 0
+	mask := uint64(len(h.slots) - 1)
+	for at := x >> 1 & mask; ; at = (at + 1) & mask {
+		switch h.slots[at] {
+		case x:
+			return
+		case 0:
+			h.slots[at] = x
+			h.count++
+			return
+		}
+	}
 }

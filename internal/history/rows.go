@@ -18,7 +18,8 @@ type rows struct {
 	schema plan.Type
 	chunks []*chunk.Chunk  // those behind used are empty
 	used   int             // chunks with rows
-	cols   []*chunk.Vector // of the row in the making that have no value yet
+	cols   []*chunk.Vector // of the row in the making
+	left   int             // how many of them, the last ones, have no value yet
 }
 
 func (r *rows) row() *rows {
@@ -27,12 +28,12 @@ func (r *rows) row() *rows {
 			r.chunks = append(r.chunks, chunk.NewChunk(r.schema, chunk.MaxRows))
 		}
 	}
-	if len(r.cols) > 0 {
+	if r.left > 0 {
 		panic("history: a row has fewer values than columns")
 	}
 	last := r.chunks[r.used-1]
 	last.Rows++
-	r.cols = last.Cols
+	r.cols, r.left = last.Cols, len(last.Cols)
 	return r
 }
 
@@ -50,9 +51,8 @@ func (r *rows) empty() {
 
 // next is the column that is to be written.
 func (r *rows) next() *chunk.Vector {
-	v := r.cols[0]
-	r.cols = r.cols[1:]
-	return v
+	r.left--
+	return r.cols[len(r.cols)-1-r.left]
 }
 
 func (r *rows) null() *rows {
