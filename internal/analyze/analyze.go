@@ -36,6 +36,8 @@ type resolver struct {
 	places  places
 	// outer are the queries around the subquery being resolved, innermost last.
 	outer []*exprs
+	// rowless are expressions known to have no function in them that yields rows.
+	rowless map[plan.Expr]bool
 }
 
 func (r *resolver) enter() error {

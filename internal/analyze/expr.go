@@ -362,7 +362,7 @@ func (x *exprs) arguments(n *plan.UnresolvedFunction, name string, higher bool) 
 // noGenerator refuses a function that yields rows among the arguments of
 // another.
 func (x *exprs) noGenerator(n *plan.UnresolvedFunction, args []plan.Expr) error {
-	if !slices.ContainsFunc(args, hasGenerator) {
+	if !slices.ContainsFunc(args, x.generates) {
 		return nil
 	}
 	call := &plan.UnresolvedFunction{Name: n.Name, Args: args, Distinct: n.Distinct}
@@ -370,6 +370,22 @@ func (x *exprs) noGenerator(n *plan.UnresolvedFunction, args []plan.Expr) error 
 		return outsideSelect("'" + x.clause + " " + x.sqlText(call))
 	}
 	return x.nestedGenerator(call)
+}
+
+// generates is hasGenerator for what is asked at every call, of the same parts again and
+// again: it looks at each once.
+func (r *resolver) generates(e plan.Expr) bool {
+	if r.rowless[e] {
+		return false
+	}
+	if c, ok := e.(*plan.Call); ok && yieldsRows(c) || slices.ContainsFunc(e.Children(), r.generates) {
+		return true
+	}
+	if r.rowless == nil {
+		r.rowless = map[plan.Expr]bool{}
+	}
+	r.rowless[e] = true
+	return false
 }
 
 // outsideSelect says that a generator stands where rows cannot be added.

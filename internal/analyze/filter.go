@@ -96,6 +96,7 @@ type lifted struct {
 	// agg is the Aggregate that the relation stands on, nil when there is none.
 	agg   *plan.Aggregate
 	extra []plan.Expr
+	known sameSet           // those of agg, then extra
 	shown []*plan.Attribute // of the Aggregate, which the relation does not show
 	need  []*plan.Attribute
 }
@@ -106,6 +107,9 @@ func (r *resolver) lift(x *exprs) *lifted {
 	if l.agg != nil {
 		x.below = r.over("Aggregate", l.agg.Input)
 		x.lift = l
+		for _, e := range l.agg.Exprs {
+			l.known.add(e)
+		}
 	}
 	x.missing = l.missing
 	return l
@@ -179,18 +183,15 @@ const groupedRef = "grouped reference"
 // keep makes the Aggregate compute a call, or a grouping expression, that an
 // expression over it needs, and answers the column that holds it.
 func (l *lifted) keep(e plan.Expr) plan.Expr {
-	for _, list := range [][]plan.Expr{l.agg.Exprs, l.extra} {
-		for _, have := range list {
-			if sameExpr(unnamed(have), e) {
-				a := plan.ToAttribute(have)
-				visible := slices.Concat(l.x.inputs[0].Output(), l.shown)
-				l.shown = append(l.shown, absent(visible, []*plan.Attribute{a})...)
-				return a
-			}
-		}
+	if have := l.known.find(e); have != nil {
+		a := plan.ToAttribute(have)
+		visible := slices.Concat(l.x.inputs[0].Output(), l.shown)
+		l.shown = append(l.shown, absent(visible, []*plan.Attribute{a})...)
+		return a
 	}
 	named := l.named(e)
 	l.extra = append(l.extra, named)
+	l.known.add(named)
 	return plan.ToAttribute(named)
 }
 

@@ -25,11 +25,13 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 		}
 	}
 	result := keys[:len(keys):len(keys)]
+	var known sameSet // result behind the keys
 	above := make([]plan.Expr, len(n.Exprs))
 	for i, e := range n.Exprs {
 		if alias, ok := e.(*plan.Alias); ok {
 			if _, ok := alias.Child.(*plan.AggregateCall); ok {
 				result = append(result, alias)
+				known.add(alias)
 				above[i] = plan.ToAttribute(alias)
 				continue
 			}
@@ -38,13 +40,12 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 			if g := indexOf(n.Group, p); g >= 0 {
 				return groups[g]
 			}
-			for _, r := range result[len(keys):] {
-				if sameExpr(unnamed(r), p) {
-					return plan.ToAttribute(r)
-				}
+			if r := known.find(p); r != nil {
+				return plan.ToAttribute(r)
 			}
 			alias := &plan.Alias{Child: p, Names: []string{plan.SQLText(p)}, ID: a.IDs.Next(), Generated: true}
 			result = append(result, alias)
+			known.add(alias)
 			return plan.ToAttribute(alias)
 		})
 	}
@@ -52,8 +53,9 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 	m.FromSQL, m.Origin = true, n.Origin
 	above = carryNames(n.Exprs, above)
 	streaming := plan.Streaming(in)
+	nullable := nullableOf(m.Output())
 	for i, e := range above {
-		above[i] = asYielded(e, m.Output())
+		above[i] = asYielded(e, nullable)
 		if alias, ok := above[i].(*plan.Alias); ok && streaming {
 			kept := *alias
 			kept.Kept = true
@@ -63,21 +65,27 @@ func normalAggregate(a *Analyzer, n *plan.Aggregate) plan.Node {
 	return plan.NewProject(m, above...)
 }
 
+// nullableOf is the columns that may be NULL.
+func nullableOf(attrs []*plan.Attribute) map[plan.ExprID]bool {
+	out := map[plan.ExprID]bool{}
+	for _, a := range attrs {
+		if a.Null {
+			out[a.ID] = true
+		}
+	}
+	return out
+}
+
 // asYielded is an expression whose columns may be NULL where a relation says so.
-func asYielded(e plan.Expr, by []*plan.Attribute) plan.Expr {
+func asYielded(e plan.Expr, nullable map[plan.ExprID]bool) plan.Expr {
 	out, err := plan.Transform(e, func(p plan.Expr) (plan.Expr, error) {
 		a, ok := p.(*plan.Attribute)
-		if !ok || a.Null {
+		if !ok || a.Null || !nullable[a.ID] {
 			return p, nil
 		}
-		for _, b := range by {
-			if b.ID == a.ID && b.Null {
-				c := *a
-				c.Null = true
-				return &c, nil
-			}
-		}
-		return p, nil
+		c := *a
+		c.Null = true
+		return &c, nil
 	})
 	if err != nil {
 		panic(err) // the function above has none

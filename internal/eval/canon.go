@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/weir-dev/weir/internal/function"
 	"github.com/weir-dev/weir/internal/plan"
@@ -14,26 +15,69 @@ import (
 func Canonical(e plan.Expr) string { return string(appendCanon(nil, e)) }
 
 func appendCanon(b []byte, e plan.Expr) []byte {
+	b, kids := appendHead(b, e)
+	if kids == nil {
+		return b
+	}
+	b = append(b, '(')
+	for _, k := range kids {
+		b = append(appendCanon(b, k), ',')
+	}
+	return append(b, ')')
+}
+
+// Numbers gives expressions numbers, which two of them share when their canonical
+// texts are equal. Each part is looked at once, however many expressions it is asked
+// for within. Expressions must not change meanwhile. The zero value is ready.
+type Numbers struct {
+	known map[plan.Expr]int
+	texts map[string]int // of a head and the numbers of its parts
+}
+
+// Of is the number of an expression.
+func (n *Numbers) Of(e plan.Expr) int {
+	if i, ok := n.known[e]; ok {
+		return i
+	}
+	if n.known == nil {
+		n.known, n.texts = map[plan.Expr]int{}, map[string]int{}
+	}
+	b, kids := appendHead(nil, e)
+	for _, k := range kids {
+		b = strconv.AppendInt(append(b, '('), int64(n.Of(k)), 10)
+	}
+	i, ok := n.texts[string(b)]
+	if !ok {
+		i = len(n.texts)
+		n.texts[string(b)] = i
+	}
+	n.known[e] = i
+	return i
+}
+
+// appendHead appends what an expression is apart from its parts, and returns those;
+// nil when the text says everything.
+func appendHead(b []byte, e plan.Expr) ([]byte, []plan.Expr) {
 	switch n := e.(type) {
 	case *plan.Attribute:
-		return fmt.Appendf(b, "#%d", n.ID)
+		return strconv.AppendInt(append(b, '#'), int64(n.ID), 10), nil
 	case *plan.Literal:
-		return fmt.Appendf(b, "'%s:%#v'", n.Of.SQL(), n.Value)
+		return fmt.Appendf(b, "'%s:%#v'", n.Of.SQL(), n.Value), nil
 	case *plan.Alias:
-		return appendCanon(b, n.Child)
+		return appendHead(b, n.Child)
 	case *plan.Cast:
 		b = fmt.Appendf(b, "cast%d:%s", n.Mode, n.To.SQL())
 	case *plan.GetField:
 		b = fmt.Appendf(b, "field%d:%t", n.Ordinal, n.Each)
 	case *plan.Call:
 		if Volatile(n.Name) {
-			return fmt.Appendf(b, "%s@%p", n.Name, n)
+			return fmt.Appendf(b, "%s@%p", n.Name, n), nil
 		}
 		b = fmt.Appendf(b, "%q%t:%s", n.Name, n.ANSI, n.Of.SQL())
 	case *plan.LambdaFunction:
 		b = fmt.Appendf(b, "lambda%d", len(n.Params))
 	case *plan.LambdaVariable:
-		return fmt.Appendf(b, "var%d.%d", n.Level, n.Index)
+		return fmt.Appendf(b, "var%d.%d", n.Level, n.Index), nil
 	case *plan.AggregateCall:
 		b = fmt.Appendf(b, "agg%q%t%t%t:%s", n.Name, n.ANSI, n.Distinct, n.Filter != nil, n.Of.SQL())
 		if n.Python != nil {
@@ -41,7 +85,7 @@ func appendCanon(b []byte, e plan.Expr) []byte {
 		}
 	case *plan.PythonUDF:
 		if !n.Deterministic {
-			return fmt.Appendf(b, "py@%p", n)
+			return fmt.Appendf(b, "py@%p", n), nil
 		}
 		b = fmt.Appendf(b, "py%q%d%q%q:%s", n.Name, n.EvalType, n.Command, n.Keywords, n.Returns.SQL())
 	case *plan.SortOrder:
@@ -49,13 +93,12 @@ func appendCanon(b []byte, e plan.Expr) []byte {
 	case *plan.Subquery:
 		b = fmt.Appendf(b, "sub%d%t@%p", n.Kind, n.Negated, n.Plan)
 	default:
-		return fmt.Appendf(b, "%T@%p", e, e)
+		return fmt.Appendf(b, "%T@%p", e, e), nil
 	}
-	b = append(b, '(')
-	for _, c := range e.Children() {
-		b = append(appendCanon(b, c), ',')
+	if kids := e.Children(); kids != nil {
+		return b, kids
 	}
-	return append(b, ')')
+	return b, []plan.Expr{}
 }
 
 // Volatile reports functions whose calls give another value each time.

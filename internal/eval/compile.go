@@ -50,7 +50,8 @@ type compiler struct {
 	set   *Set
 	input map[plan.ExprID]int
 	vars  map[variable]int // of lambdas: the columns that parameters are
-	seen  map[string]int
+	seen  map[int]int      // steps, by the number of the expression
+	same  *Numbers
 	sub   func(*plan.Subquery) error
 }
 
@@ -62,7 +63,8 @@ func NewSet(
 	c := &compiler{
 		set:   newSet(env),
 		input: map[plan.ExprID]int{},
-		seen:  map[string]int{},
+		seen:  map[int]int{},
+		same:  &Numbers{},
 		sub:   sub,
 	}
 	for i, a := range input {
@@ -82,7 +84,7 @@ func NewSet(
 
 // add compiles an expression and returns its step.
 func (c *compiler) add(e plan.Expr) (int, error) {
-	key := Canonical(e)
+	key := c.same.Of(e)
 	if i, ok := c.seen[key]; ok {
 		return i, nil
 	}

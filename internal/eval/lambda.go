@@ -48,7 +48,7 @@ func (c *compiler) higherStep(s *step, n *plan.Call) error {
 func (c *compiler) body(f *plan.LambdaFunction) (*body, error) {
 	b := &body{}
 	inner := &compiler{set: newSet(c.set.env), input: map[plan.ExprID]int{}, vars: map[variable]int{},
-		seen: map[string]int{}}
+		seen: map[int]int{}, same: &Numbers{}}
 	own := func(v *plan.LambdaVariable) bool {
 		return v.Index < len(f.Params) && f.Params[v.Index].Level == v.Level
 	}
