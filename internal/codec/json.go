@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-dev/weir/internal/chunk"
+	"github.com/weir-dev/weir/internal/codec/variant"
 	"github.com/weir-dev/weir/internal/plan"
 )
 
@@ -35,6 +36,9 @@ type JSONOptions struct {
 	Fallback           bool           // try casts after a pattern failed
 	Zone               *time.Location // default UTC
 	Now                int64          // µs since 1970, for times without a date
+
+	// SingleVariant names a column of variants that takes whole records, "" for none.
+	SingleVariant string
 
 	// Filters let rows be left out while a file is read.
 	Filters []RowFilter
@@ -64,6 +68,7 @@ func JSONOptionsOf(from plan.Options, zone *time.Location, now int64) (JSONOptio
 	if o.Encoding == "" {
 		o.Encoding = text.get("charset")
 	}
+	o.SingleVariant = text.get("singleVariantColumn")
 	o.DateFormat = text.get("dateFormat")
 	o.TimestampFormat = text.get("timestampFormat")
 	o.TimestampNTZFormat = text.get("timestampNTZFormat")
@@ -165,6 +170,10 @@ type jsonDecoder struct {
 	datePattern, stampPattern, ntzPattern *Pattern
 	fallback                              bool
 	printed                               []byte // scratch of anyText
+
+	builder variant.Builder
+	refused bool // the last variant is JSON that no variant holds
+	single  bool // records are the values of the only column
 }
 
 // NewJSONReader compiles a schema: the columns that are wanted, whatever else
@@ -193,6 +202,7 @@ func NewJSONReader(schema plan.Type, o JSONOptions) (*JSONReader, error) {
 	d.function = o.Function || o.Encoding != ""
 	d.zone, d.now, d.fallback = NewOffsets(o.Zone), o.Now, o.Fallback
 	d.root = newJSONNode(schema)
+	d.single = o.SingleVariant != "" && !o.isValue(schema)
 	if at, ok := d.root.byName[o.CorruptColumn]; ok && !o.isValue(schema) {
 		if !schema.Fields[at].Type.IsString() {
 			return nil, corruptColumnError(schema.Fields[at])
@@ -277,7 +287,7 @@ func jsonReadable(t plan.Type) error {
 		}
 	case plan.KindArray, plan.KindMap:
 		return jsonReadable(*t.Elem)
-	case plan.KindVariant, plan.KindTime, plan.KindCalendar, plan.KindDayTime, plan.KindYearMonth:
+	case plan.KindTime, plan.KindCalendar, plan.KindDayTime, plan.KindYearMonth:
 		return plan.Unsupported("reading " + t.SQL() + " from JSON")
 	}
 	return nil
@@ -403,6 +413,8 @@ func (d *jsonDecoder) record(b []byte, row int, arrays bool) (rows int, fault js
 	switch {
 	case i >= len(d.b):
 		return 0, faultNone
+	case d.single:
+		return d.wholeRecord(i)
 	case d.b[i] == '{':
 		next, result := d.object(d.root, i, row)
 		switch {

@@ -113,7 +113,7 @@ func (d *jsonDecoder) value(n *jsonNode, i int) (int, jsonResult) {
 	if i >= len(d.b) {
 		return -1, jsonWrong
 	}
-	if d.b[i] != 'n' {
+	if d.b[i] != 'n' || n.typ.Kind == plan.KindVariant {
 		return n.read(d, n, i)
 	}
 	i = d.word(i, "null")
@@ -134,7 +134,7 @@ var readers = [...]func(d *jsonDecoder, n *jsonNode, i int) (int, jsonResult){
 	plan.KindBinary: (*jsonDecoder).binary, plan.KindDate: (*jsonDecoder).date,
 	plan.KindTimestamp: (*jsonDecoder).timestamp, plan.KindTimestampNTZ: (*jsonDecoder).timestampNTZ,
 	plan.KindArray: (*jsonDecoder).array, plan.KindMap: (*jsonDecoder).mapping,
-	plan.KindStruct: (*jsonDecoder).structure, plan.KindVariant: nil,
+	plan.KindStruct: (*jsonDecoder).structure, plan.KindVariant: (*jsonDecoder).variant,
 }
 
 func (d *jsonDecoder) anything(n *jsonNode, i int) (int, jsonResult) {

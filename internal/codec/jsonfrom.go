@@ -55,6 +55,11 @@ func (d *jsonDecoder) rootValue(text []byte, into *chunk.Vector) bool {
 	}
 	next, result := -1, jsonWrong
 	switch c := d.b[i]; {
+	case d.root.typ.Kind == plan.KindVariant:
+		if next, result = d.variant(d.root, i); next < 0 || result == jsonWrong {
+			into.AppendNull()
+			return false
+		}
 	case c == '[' && d.root.typ.Kind == plan.KindArray:
 		next, result = d.array(d.root, i)
 	case c == '{' && d.root.typ.Kind == plan.KindMap:

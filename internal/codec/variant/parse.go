@@ -264,7 +264,7 @@ func (p *parser) number(alone bool) error {
 			return nil
 		}
 	}
-	if !exponent && p.decimal(text, whole, fraction) {
+	if ParseDecimal(p.out, text) {
 		return nil
 	}
 	x, err := strconv.ParseFloat(text, 64)
@@ -283,13 +283,15 @@ func (p *parser) digits() int {
 	return p.at - from
 }
 
-// decimal adds a number that 38 digits hold.
-func (p *parser) decimal(text string, whole, fraction int) bool {
-	digits := strings.Replace(strings.TrimPrefix(text, "-"), ".", "", 1)
-	if fraction > maxPrecision || len(strings.TrimLeft(digits, "0")) > maxPrecision {
+// ParseDecimal adds a number of JSON that 38 digits hold; false, and nothing is added, for others and for
+// those with an exponent.
+func ParseDecimal(b *Builder, text string) bool {
+	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	if strings.ContainsAny(text, "eE+") || len(fraction) > maxPrecision || len(digits) > maxPrecision {
 		return false
 	}
-	if digits = strings.TrimLeft(digits, "0"); digits == "" {
+	if digits == "" {
 		digits = "0"
 	}
 	x, err := decimal128.FromString(digits, maxPrecision, 0)
@@ -299,6 +301,6 @@ func (p *parser) decimal(text string, whole, fraction int) bool {
 	if text[0] == '-' {
 		x = x.Negate()
 	}
-	p.out.Decimal(x, fraction)
+	b.Decimal(x, len(fraction))
 	return true
 }

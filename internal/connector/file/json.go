@@ -27,12 +27,14 @@ func JSON() *connector.Format {
 			{"timestampFormat", "", "pattern of timestamps"},
 			{"timestampNTZFormat", "", "pattern of timestamps without time zone"},
 			{"timeZone", "", "time zone of timestamps; the session's when it is not given"},
+			{"singleVariantColumn", "", "a column of type VARIANT that takes whole records, of any shape"},
 			{"primitivesAsString", "false", "inference: whether every value is a string"},
 			{"prefersDecimal", "false", "inference: whether fractions are decimals"},
 			{"ignoreNullFields", "true", "written files: whether NULL fields are left out"},
 		}),
 		reads:  jsonHolds,
 		writes: jsonHolds,
+		stated: singleVariant,
 		infer:  inferJSON,
 		check: func(env *connector.Env, o plan.Options) error {
 			opts, err := jsonOptions(env, o)
@@ -136,6 +138,18 @@ func inferJSON(_ context.Context, job *readJob, files []dataFile) (plan.Type, bo
 	}
 	schema, err := inference.Schema()
 	return schema, len(files) > 0, err
+}
+
+// singleVariant is the schema of whole records in one column, if the options ask for that.
+func singleVariant(env *connector.Env, o plan.Options, given *plan.Type) (plan.Type, bool, error) {
+	opts, err := jsonOptions(env, o)
+	switch {
+	case err != nil || opts.SingleVariant == "":
+		return plan.Type{}, false, err
+	case given == nil:
+		return plan.Struct(plan.Col(opts.SingleVariant, plan.Variant)), true, nil
+	}
+	return *given, true, opts.CheckSingleVariant(*given)
 }
 
 func encodeJSON(job *writeJob, w io.Writer) (encoder, error) {

@@ -33,6 +33,9 @@ type kind struct {
 	// names reports whether a column may be called so in a written file; nil when
 	// every name will do.
 	names func(name string) bool
+	// stated is the schema that options say, or the given one if they agree; false when they say
+	// none. Nil for formats without such options.
+	stated func(env *connector.Env, o plan.Options, given *plan.Type) (plan.Type, bool, error)
 	// infer finds a schema; false when the files do not say one.
 	infer func(ctx context.Context, job *readJob, files []dataFile) (plan.Type, bool, error)
 	// check refuses options that no file can be read with, before one is opened; nil
@@ -155,7 +158,9 @@ func (k *kind) checkStream(env *connector.Env, tree *tree, r *plan.Read) error {
 		}
 	}
 	infers := connector.ConfBool(env, "spark.sql.streaming.schemaInference", false)
-	if r.Schema == nil && k.fixed == nil && !infers {
+	if _, known, err := k.known(env, r); err != nil {
+		return err
+	} else if !known && !infers {
 		return plan.NewError(plan.ClassIllegal, "_LEGACY_ERROR_TEMP_2048",
 			"A stream of files needs a schema: give one, or let spark.read find it in files that exist already.")
 	}
@@ -198,11 +203,8 @@ func (k *kind) fillSchema(
 func (k *kind) dataSchema(
 	ctx context.Context, env *connector.Env, r *plan.Read, files []dataFile,
 ) (plan.Type, error) {
-	switch {
-	case r.Schema != nil:
-		return *r.Schema, nil
-	case k.fixed != nil:
-		return *k.fixed, nil
+	if t, known, err := k.known(env, r); known || err != nil {
+		return t, err
 	}
 	files = slices.DeleteFunc(slices.Clone(files), func(f dataFile) bool { return !isData(f.name()) })
 	schema, ok, err := k.infer(ctx, &readJob{env: env, options: r.Options}, files)
@@ -210,6 +212,22 @@ func (k *kind) dataSchema(
 		err = k.noSchema()
 	}
 	return schema, err
+}
+
+// known is the schema that is not found in files; false when there is none.
+func (k *kind) known(env *connector.Env, r *plan.Read) (plan.Type, bool, error) {
+	if k.stated != nil {
+		if t, ok, err := k.stated(env, r.Options, r.Schema); ok || err != nil {
+			return t, ok, err
+		}
+	}
+	switch {
+	case r.Schema != nil:
+		return *r.Schema, true, nil
+	case k.fixed != nil:
+		return *k.fixed, true, nil
+	}
+	return plan.Type{}, false, nil
 }
 
 func (k *kind) checkRead(fields []plan.Field) error {

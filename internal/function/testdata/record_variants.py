@@ -84,6 +84,14 @@ OTHER += ["to_json(%s)" % v for v in [V, "parse_json('1')", "parse_json('null')"
           "CAST(TIMESTAMP '2021-03-04 05:06:07.891234' AS VARIANT)", "CAST(CAST('NaN' AS DOUBLE) AS VARIANT)"]]
 OTHER += ["from_json('{\"v\":{\"x\":[1,2.50]},\"w\":1}', 'v VARIANT, w INT')", "from_json('{\"v\":1}', 'VARIANT')", "from_json('[1,{\"a\":2}]', 'ARRAY<VARIANT>')", "from_json('{\"a\":1,\"b\":\"x\"}', 'MAP<STRING, VARIANT>')", "from_json('x', 'v VARIANT')",
           "from_json('{\"v\":null}', 'v VARIANT')", "from_json('{\"w\":1}', 'v VARIANT')", "from_json('x', 'VARIANT')"]
+TOLD = ['{"v":{"x":[1,2.50]},"w":1}', '{"v":null,"w":2}', '{"w":3}', '{"v":"t"}', '{"v":1', "x", "", " ", '[{"v":7},{"v":8}]', '{"v":{"a":1,"a":2},"w":1}',
+        '{"v":NaN}', '{"v":-Infinity}', '{"v":"a\u00e9"} ', '{"v":[1,{}],"v":2}', "5", '"s"', "null", "true", '{"v":1e400}', '{"v":[null,[true,1.0,12345678901234567890]]}',
+        "{'v':{'a':1}}", '{"v":{"b":1,"a":2},"w":"x"}', "[1,null]", '[{"a":1,"a":2},1]', '{"x":{"x":1}}', '{"v":01}', '{"v":"a	b"}', "1 x", '{"v":1} x', '{"v":[1,}']
+READ = ["from_json(%s, '%s')" % (quoted(t), s) for t in TOLD
+        for s in ("v VARIANT, w INT", "VARIANT", "ARRAY<VARIANT>", "MAP<STRING, VARIANT>", "v STRUCT<x: VARIANT>", "v VARIANT, _corrupt_record STRING")]
+READ += ["from_json(%s, 'VARIANT', map('mode', 'FAILFAST'))" % quoted(t) for t in ("x", "1")]
+READ += ["from_json('{\"v\":/* x */[1]}', 'v VARIANT', map('allowComments', 'true'))", "from_json('{v:{a:1}}', 'v VARIANT', map('allowUnquotedFieldNames', 'true'))",
+         "from_json('{\"v\":01}', 'v VARIANT', map('allowNumericLeadingZeros', 'true'))"]
 P = "parse_json('1')"
 OTHER += [e % ((P,) * e.count("%s")) for e in ["%s = %s", "%s < %s", "%s <=> %s", "%s IN (%s)", "greatest(%s, %s)", "coalesce(%s, %s)", "if(true, %s, %s)", "array(%s, %s)", "map('a', %s)", "map(%s, 1)", "array_sort(array(%s))", "sort_array(array(%s))", "array_distinct(array(%s))",
           "array_contains(array(%s), %s)", "hash(%s)", "xxhash64(%s)", "%s + 1", "length(%s)", "upper(%s)", "concat(%s, 'a')", "%s IS NULL", "%s IS NOT NULL", "typeof(%s)", "named_struct('a', %s)", "CASE WHEN true THEN %s ELSE NULL END", "%s || 'a'", "abs(%s)",
@@ -105,7 +113,7 @@ def told(x):
 
 def main():
     with gzip.open("variants.jsonl.gz", "wt") as f:
-        for e in dict.fromkeys(PARSED + GOT + CAST + OTHER):
+        for e in dict.fromkeys(PARSED + GOT + CAST + OTHER + READ):
             out = {"expr": e}
             try:
                 df = spark.sql("SELECT " + e + " AS c")

@@ -185,6 +185,11 @@ func fromJSON(c *plan.Call, env *fn.Env) (fn.Kernel, error) {
 		return nil, plan.AnalysisError("PARSE_MODE_UNSUPPORTED", "from_json does not drop records.",
 			"funcName", "`from_json`", "mode", "DROPMALFORMED")
 	}
+	if c.Of.Kind == plan.KindStruct {
+		if err := o.CheckSingleVariant(c.Of); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := codec.NewJSONReader(c.Of, o); err != nil {
 		return nil, err
 	}
