@@ -51,7 +51,7 @@ type fleetRecords struct {
 
 // fleetConfs are the settings of a fleet.
 func fleetConfs(list []string) (map[string]string, error) {
-	confs, err := parseConfs(list)
+	confs, err := parseConfs("", list)
 	if err != nil {
 		return nil, err
 	}

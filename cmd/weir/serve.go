@@ -23,6 +23,7 @@ import (
 type serverFlags struct {
 	dir, root, http          string
 	confs                    []string // KEY=VALUE
+	properties               string   // a file with more of them
 	python                   string   // a pyworker.Mode
 	grace                    time.Duration
 	allowOthers, privateHTTP bool
@@ -42,6 +43,7 @@ func (f *serverFlags) add(set *pflag.FlagSet) {
 		"confine every path of every program to `DIR`; Python functions open what they like (see --python)")
 	set.StringVar(&f.http, "http", "", "`HOST:PORT` for pages and API (default the first free port from 4040)")
 	set.StringArrayVar(&f.confs, "conf", nil, "a Spark setting, `KEY=VALUE`, for every session; may be repeated")
+	set.StringVar(&f.properties, "properties-file", "", "the same from `FILE`, such as a spark-defaults.conf")
 	set.StringVar(&f.python, "python", "trusted",
 		"`MODE` of Python functions of programs: trusted (they run as you) or off")
 	set.DurationVar(&f.grace, "grace", 10*time.Second, "how long running batches may take to finish at the end")

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -86,7 +85,7 @@ func startServer(f serverFlags, grpcAddress string) (*server, error) {
 		console = f.console
 	}
 	f.user.interpreter = cmp.Or(f.user.interpreter, serverPython(s.log))
-	confs, err := parseConfs(f.confs)
+	confs, err := parseConfs(f.properties, f.confs)
 	if err != nil {
 		return nil, err
 	}
@@ -147,18 +146,6 @@ func (s *server) startWatching(a *access, confs map[string]string) (err error) {
 
 func newLogger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-}
-
-func parseConfs(list []string) (map[string]string, error) {
-	confs := map[string]string{}
-	for _, c := range list {
-		key, value, ok := strings.Cut(c, "=")
-		if !ok || key == "" {
-			return nil, fmt.Errorf("--conf %s: write it as KEY=VALUE", c)
-		}
-		confs[key] = value
-	}
-	return confs, nil
 }
 
 // listen opens both ports before anything else, so that a taken one is said at

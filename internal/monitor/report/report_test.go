@@ -204,6 +204,15 @@ func TestSettingsOfSinks(t *testing.T) {
 	if _, err := Settings(nil, "no equals sign"); err == nil {
 		t.Error("a line without = was taken")
 	}
+	listing := "spark.metrics.conf.*.sink.p.class=org.apache.spark.metrics.sink.PrometheusServlet\n"
+	settings, err = Settings(nil, listing)
+	if err != nil || settings["*.sink.p.class"] != packageName+"PrometheusServlet" {
+		t.Errorf("%v %v", settings, err)
+	}
+	_, err = Settings(nil, listing+"spark.sql.streaming.metricsEnabled=true\n")
+	if err == nil || !strings.Contains(err.Error(), "line 2 of metrics.properties: spark.sql.streaming.metricsEnabled") {
+		t.Errorf("a setting that does nothing there: %v", err)
+	}
 	sink := func(kv ...string) map[string]string {
 		out := map[string]string{}
 		for i := 0; i < len(kv); i += 2 {

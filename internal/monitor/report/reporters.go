@@ -87,7 +87,13 @@ func Settings(confs map[string]string, properties string) (map[string]string, er
 		if !ok {
 			return nil, fmt.Errorf("line %d of metrics.properties is no KEY=VALUE: %.80q", n, line)
 		}
-		out[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		// People put settings of programs here, which would do nothing.
+		key = strings.TrimPrefix(strings.TrimSpace(key), confPrefix)
+		if strings.HasPrefix(key, "spark.") {
+			return nil, fmt.Errorf("line %d of metrics.properties: %s is a setting of programs; "+
+				"give it with --conf or in a --properties-file", n, key)
+		}
+		out[key] = strings.TrimSpace(value)
 	}
 	for key, value := range confs {
 		if name, ok := strings.CutPrefix(key, confPrefix); ok {
