@@ -54,9 +54,12 @@ bench: ## benchmarks: rows and bytes a second, allocations
 	go test -run '^$$' -bench . -benchmem ./...
 
 # Without the traces of gRPC nothing looks methods up by name, and the linker drops those that nobody calls.
-# Arrow's compute comes with its Parquet and is hardly called: inlined, its kernels are 5 MB larger (docs/adr/003).
-RELEASE = -trimpath -tags grpcnotrace,tinygo -gcflags 'github.com/apache/arrow-go/v18/arrow/compute/...=-l' \
-	-ldflags '-s -w -X main.version=$(VERSION)'
+# Arrow's compute comes with its Parquet and is hardly called: inlined, its kernels are 5 MB larger (docs/adr/003). The
+# others are called once a file, a request or a pattern.
+OUTLINED = github.com/apache/arrow-go/v18/arrow/compute/... github.com/apache/arrow-go/v18/arrow/scalar/... \
+	github.com/apache/arrow-go/v18/parquet/internal/gen-go/... github.com/dlclark/regexp2/v2/syntax \
+	github.com/twmb/avro/... google.golang.org/grpc/... net/http/...
+RELEASE = -trimpath -tags grpcnotrace,tinygo $(OUTLINED:%=-gcflags '%=-l') -ldflags '-s -w -X main.version=$(VERSION)'
 
 build: ## the release binary of this machine, ./weir
 	CGO_ENABLED=0 go build $(RELEASE) -o weir ./cmd/weir

@@ -4,7 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/weir-dev/weir/internal/testkit"
 )
 
 // mostBytes is the bar of the stripped binary.
@@ -14,8 +17,11 @@ const mostBytes = 50_000_000
 // there is, and shows itself here; docs/adr/003 has the ones that did.
 func TestReleaseIsSmall(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "weir")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "grpcnotrace,tinygo",
-		"-gcflags", "github.com/apache/arrow-go/v18/arrow/compute/...=-l", "-ldflags", "-s -w", "-o", binary, ".")
+	args := []string{"build", "-trimpath", "-tags", "grpcnotrace,tinygo", "-ldflags", "-s -w", "-o", binary}
+	for _, packages := range outlined(t) {
+		args = append(args, "-gcflags", packages+"=-l")
+	}
+	build := exec.CommandContext(t.Context(), "go", append(args, ".")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=amd64")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -27,4 +33,19 @@ func TestReleaseIsSmall(t *testing.T) {
 	if info.Size() > mostBytes {
 		t.Errorf("the release has %d bytes, more than %d", info.Size(), mostBytes)
 	}
+}
+
+// outlined are the packages that the Makefile has compiled without inlining.
+func outlined(t *testing.T) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(testkit.ModuleRoot(t), "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(data), "\nOUTLINED = ")
+	list, _, ends := strings.Cut(rest, "\nRELEASE = ")
+	if !found || !ends {
+		t.Fatal("the Makefile has no OUTLINED before RELEASE")
+	}
+	return strings.Fields(strings.ReplaceAll(list, "\\\n", " "))
 }
