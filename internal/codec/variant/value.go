@@ -25,6 +25,7 @@ const (
 	Date      // days since 1970
 	Timestamp // µs since 1970
 	TimestampNTZ
+	Time // µs of a day
 	Float
 	Binary
 	Text
@@ -64,6 +65,7 @@ const (
 	typeFloat
 	typeBinary
 	typeText
+	typeTime
 	typeUUID = 20
 )
 
@@ -89,6 +91,7 @@ var primitives = [...]struct {
 	typeFloat:        {Float, 4},
 	typeBinary:       {Binary, 4},
 	typeText:         {Text, 4},
+	typeTime:         {Time, 8},
 	typeUUID:         {UUID, 16},
 }
 
@@ -115,7 +118,7 @@ func (v Value) Kind() Kind {
 // Bool is the value of a Boolean.
 func (v Value) Bool() bool { return v.Data[0]>>2 == typeTrue }
 
-// Int is the value of a Long, a Date or a timestamp.
+// Int is the value of a Long, a Date, a Time or a timestamp.
 func (v Value) Int() int64 { return signed(v.Data[1 : 1+primitives[v.Data[0]>>2].width]) }
 
 // Double is the value of a Double.

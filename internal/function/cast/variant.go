@@ -262,6 +262,9 @@ func (r *VariantReader) scalar(out *chunk.Vector, v variant.Value, k variant.Kin
 		}
 		return r.wrong(out, v)
 	}
+	if k == variant.Time && !r.to.IsString() {
+		return r.wrong(out, v)
+	}
 	one, err := primitive(v, k)
 	if err != nil {
 		return err
@@ -339,6 +342,11 @@ func primitive(v variant.Value, k variant.Kind) (*chunk.Vector, error) {
 		x, scale := VariantDecimal(v)
 		return single(plan.Decimal(max(variant.Digits(x), scale), scale), x), nil
 	}
+	if k == variant.UUID || k == variant.Time {
+		one := chunk.New(plan.String, 1)
+		one.AppendText(strings.Trim(string(codec.AppendVariant(nil, v.Data, nil, nil)), `"`))
+		return one, nil
+	}
 	b, err := v.Bytes()
 	if err != nil {
 		return nil, err
@@ -348,11 +356,7 @@ func primitive(v variant.Value, k variant.Kind) (*chunk.Vector, error) {
 		of = plan.Binary
 	}
 	one := chunk.New(of, 1)
-	if k == variant.UUID {
-		one.AppendText(strings.Trim(string(codec.AppendVariant(nil, v.Data, nil, nil)), `"`))
-	} else {
-		one.AppendBytes(b)
-	}
+	one.AppendBytes(b)
 	return one, nil
 }
 

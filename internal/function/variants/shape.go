@@ -47,7 +47,11 @@ func shapeOf(v variant.Value, depth int, left *int) (*shape, error) {
 		return s, nil
 	case variant.Object, variant.Array:
 	default:
-		s.of = types[s.kind]
+		of, ok := types[s.kind]
+		if !ok {
+			return nil, plan.Unsupported("schema_of_variant of TIME and UUID")
+		}
+		s.of = of
 		return s, nil
 	}
 	list, err := v.List()
