@@ -110,11 +110,12 @@ func (t *Table) Fill(rows []int32, values []*chunk.Vector) {
 // Scratch is a number for each row, which callers may use as they like while no row
 // is added. At first it is anything.
 func (t *Table) Scratch() []int32 {
-	for int(t.rows.next) > len(t.scratch) {
-		advise(t.scratch, false)
-		t.scratch = append(t.scratch, 0)
-		t.scratch = t.scratch[:cap(t.scratch)]
+	if need := int(t.rows.next); need > len(t.scratch) {
+		old := t.scratch
+		t.scratch = make([]int32, max(need+need/4, 64))
 		advise(t.scratch, true)
+		copy(t.scratch, old)
+		advise(old, false)
 	}
 	return t.scratch
 }

@@ -5,13 +5,10 @@ import (
 	"unsafe"
 )
 
-const (
-	hugePage = 2 << 20
-	// collapse (MADV_COLLAPSE, Linux 6.1) makes huge pages of what is there already.
-	collapse = 25
-)
+const hugePage = 2 << 20
 
-// advise asks the kernel to hold memory in pages of 2 MiB, or no longer to. Random
+// advise asks the kernel to hold memory that nobody has touched yet in pages of 2 MiB, or
+// no longer to. What was touched in small pages it joins later, in the background. Random
 // places in a few hundred MB of 4 KiB pages cost several times as much as those in
 // huge ones, mostly for looking up where the pages are. Refusals change the speed only.
 func advise[T any](memory []T, huge bool) {
@@ -24,10 +21,9 @@ func advise[T any](memory []T, huge bool) {
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(memory)))
 	from := at &^ (hugePage - 1)
 	long := (at+size+hugePage-1)&^(hugePage-1) - from
+	advice := syscall.MADV_HUGEPAGE
 	if !huge {
-		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, long, syscall.MADV_NOHUGEPAGE)
-		return
+		advice = syscall.MADV_NOHUGEPAGE
 	}
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, long, syscall.MADV_HUGEPAGE)
-	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, long, collapse)
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, long, uintptr(advice))
 }
