@@ -54,7 +54,7 @@ func TestTheGuideNamesEveryPathAndField(t *testing.T) {
 	for _, body := range []any{
 		fleet{}, detail{}, queryList{}, batchList{}, logList{}, seriesJSON{}, build{}, resourcesJSON{},
 		environmentJSON{}, fleetEvent{}, queryEvent{}, alertsEvent{}, apiError{},
-		runList{}, pastRun{}, comparison{}, eventlog.Push{}, eventlog.Pushed{},
+		runList{}, pastRun{}, comparison{}, week{}, eventlog.Push{}, eventlog.Pushed{},
 		alertsJSON{}, silencing{}, silencedJSON{}, reloadedJSON{}, csrfJSON{},
 	} {
 		addFields(reflect.TypeOf(body), fields)

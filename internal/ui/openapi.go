@@ -71,6 +71,9 @@ var ownOperations = []operation{
 			{"align", "string", "start (the first hours of both) or end (the last)", false},
 		}, answer: comparison{},
 		errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable}},
+	{method: "GET", path: "/api/v1/week", name: "week",
+		summary: "The worst state of each query in each hour of seven days", answer: week{},
+		errors: []int{http.StatusServiceUnavailable}},
 	{method: "GET", path: "/api/v1/series", name: "series", summary: "A query's past in columns",
 		params: []param{
 			{"query", "string", "id of a query, or of a run of it", true},
@@ -168,6 +171,8 @@ func (s *server) has(path string) bool {
 		return s.options.Stop != nil
 	case path == "/api/v1/progress":
 		return s.options.Push != nil
+	case path == "/api/v1/week":
+		return s.options.Past != nil
 	case path == "/api/v1/resources":
 		return s.options.Resources != nil
 	case path == "/api/v1/environment":

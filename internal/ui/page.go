@@ -31,7 +31,7 @@ type page struct {
 	begun  instant // the server
 	firing int     // alerts that nobody has silenced
 	// Which pages about the server there are.
-	environment, resources, alerts bool
+	environment, resources, alerts, week bool
 }
 
 // navItem is a link at the top, with its key.
@@ -48,6 +48,9 @@ func (p *page) nav() []navItem {
 	items := []navItem{{"/", "f", "Fleet", "the fleet", slices.Contains(fleetPages, p.name), false}}
 	if p.alerts {
 		items = append(items, navItem{"/alerts", "a", "Alerts", "alerts", p.name == "alerts", true})
+	}
+	if p.week {
+		items = append(items, navItem{"/week", "w", "Week", "the last seven days", p.name == "week", false})
 	}
 	items = append(items, navItem{"/compare", "c", "Compare", "compare two runs", p.name == "compare", false})
 	if p.resources {
@@ -99,7 +102,7 @@ func (s *server) newPage(r *http.Request, name, title string) *page {
 	p := &page{name: name, title: title + " · weir", remote: s.options.Remote, now: instant(s.options.Now()),
 		begun:       instant(s.begun),
 		environment: s.options.Environment != nil, resources: s.options.Resources != nil,
-		alerts: s.options.Alerts != nil}
+		alerts: s.options.Alerts != nil, week: s.options.Past != nil}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		p.theme = c.Value
 	}

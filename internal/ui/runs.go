@@ -21,6 +21,8 @@ type Past interface {
 	Runs() []history.Run
 	// Stretch is what a run did between two instants.
 	Stretch(ctx context.Context, runID string, from, to time.Time) (health.Stretch, error)
+	// Changes are the verdicts on all runs since an instant, and the last of each before it.
+	Changes(ctx context.Context, since time.Time) ([]history.Change, error)
 }
 
 const (

@@ -62,6 +62,7 @@ type server struct {
 	changes  changes
 	streams  atomic.Int64 // how many are open
 	load     load
+	weeks    weeks
 	csrf     string
 	begun    time.Time
 	logins   logins
@@ -87,6 +88,7 @@ func New(registry *monitor.Registry, o Options) http.Handler {
 	mux.HandleFunc("GET /api/v1/openapi.json", s.openapi)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	s.addRuns(mux)
+	s.addWeek(mux)
 	s.addSystem(mux)
 	s.addAlerts(mux)
 	s.addStop(mux)

@@ -46,7 +46,7 @@ async function check(name, options, body) {
 }
 
 // The environment stands still; every other page lives.
-const ready = page => page.waitForSelector('#live.on, body:is([data-page="environment"], [data-page="login"], [data-page="run"], [data-page="runs"], [data-page="compare"])');
+const ready = page => page.waitForSelector('#live.on, body:is([data-page="environment"], [data-page="login"], [data-page="run"], [data-page="runs"], [data-page="compare"], [data-page="week"])');
 async function open(page, url) {
   await page.goto(url);
   await ready(page);
@@ -85,6 +85,7 @@ const pages = {
   login: async () => urls.locked + '/login',
   'alerts-none': async () => urls.none + '/alerts',
   resources: async () => urls.all + '/resources',
+  week: async () => urls.all + '/week',
   environment: async () => urls.all + '/environment',
 };
 for (const [name, find] of Object.entries(pages)) {
@@ -179,6 +180,16 @@ await check('comparisons without scripts', { javaScriptEnabled: false }, async p
   must(await page.$$eval('#measures tbody tr', r => r.length) > 8, 'the table has too few rows');
   await page.click('#choose .btn');
   await page.waitForURL('**/compare?a=*');
+});
+
+await check('the week without scripts', { javaScriptEnabled: false }, async page => {
+  await page.goto(urls.all);
+  await page.locator('nav a', { hasText: 'Week' }).click();
+  same('days', await page.locator('thead th').count(), 10);
+  const row = page.locator('tr', { hasText: 'nightly_import' });
+  must((await row.textContent()).includes('Failed'), 'the failed query is not told of');
+  must(await row.locator('.f-bad').count() > 0, 'its hours are not red');
+  must(/Behind \d h/.test(await page.locator('tr', { hasText: 'orders_enriched' }).textContent()), 'what runs is not told of');
 });
 
 await check('alerts are silenced on their page', {}, async page => {
