@@ -37,20 +37,36 @@ def display(frame, rows=1000):
     frame.show(rows, truncate=False)
 
 
-def let_listeners_go():
-    """A listener's thread keeps Python running for ever. A program ends with its last
-    statement and its own threads, so then listeners are removed. Threads of pools end
+def wait_for_own_threads():
+    """A program ends with its last statement and its own threads. Threads of pools end
     later, when Python tells them to."""
     not_own = ("_query_event_handler", "ThreadPoolExecutor")
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon \
+        if thread not in (threading.current_thread(), threading.main_thread()) and not thread.daemon \
                 and not any(name in thread.name for name in not_own):
             thread.join()
-    session = SparkSession.getActiveSession()
+
+
+def let_listeners_go(session):
+    """A listener's thread keeps Python running for ever, so listeners are removed."""
     if session is None or session.is_stopped:
         return
     for listener in list(session.streams._sqlb._listener_bus):
         session.streams.removeListener(listener)
+
+
+def end_with(code):
+    """Ends a program that failed. Its listeners are let go of if the server answers; one
+    that does not keeps nobody."""
+    wait_for_own_threads()
+    session = SparkSession.getActiveSession()
+    going = threading.Thread(target=let_listeners_go, args=(session,), name="weir-listeners", daemon=True)
+    going.start()
+    going.join(10)
+    if going.is_alive():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def say_what_becomes_of_queries():
@@ -100,8 +116,21 @@ try:
     program, sys.argv = sys.argv[1], sys.argv[1:]
     sys.path[0] = os.path.dirname(__file__)
     names = {"spark": SparkSession.builder.getOrCreate(), "display": display}
-    runpy.run_path(program, init_globals=names, run_name="__main__")
-    let_listeners_go()
+    try:
+        runpy.run_path(program, init_globals=names, run_name="__main__")
+    except SystemExit as e:
+        if isinstance(e.code, str):
+            print(e.code, file=sys.stderr)
+        code = e.code if isinstance(e.code, int) else int(e.code is not None)
+        end_with(code)
+        sys.exit(code)
+    except BaseException:
+        tell(*sys.exc_info())
+        sys.excepthook = lambda *told: None
+        end_with(1)
+        raise
+    wait_for_own_threads()
+    let_listeners_go(SparkSession.getActiveSession())
     say_what_becomes_of_queries()
 finally:
     sys.stdout.flush()
