@@ -53,14 +53,16 @@ func statusCommand() *cobra.Command {
 // troubled is an exit code of 1 where the fleet has a query that somebody should look at.
 func troubled(fleet []byte) error {
 	var f struct {
-		Queries []struct{ State health.State }
+		Queries []struct {
+			State           health.State
+			NotStartedAgain bool
+		}
 	}
 	if err := json.Unmarshal(fleet, &f); err != nil {
 		return err
 	}
 	for _, q := range f.Queries {
-		switch q.State {
-		case health.Failed, health.Stalled, health.Breach, health.Behind, health.Lagging:
+		if q.NotStartedAgain || q.State.NeedsSomebody() {
 			return exitCode(1)
 		}
 	}

@@ -105,3 +105,19 @@ func TestStatusFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// The exit code is that of the page: what needs somebody there does here.
+func TestWhatFailsACheck(t *testing.T) {
+	for fleet, fails := range map[string]bool{
+		`{"queries":[]}`: false, `{"queries":[{"state":"healthy"},{"state":"stopped"}]}`: false,
+		`{"queries":[{"state":"catchingUp"},{"state":"idle"},{"state":"starting"}]}`:   false,
+		`{"queries":[{"state":"healthy"},{"state":"stopped","notStartedAgain":true}]}`: true,
+		`{"queries":[{"state":"failed"}]}`:                                             true, `{"queries":[{"state":"stalled"}]}`: true,
+		`{"queries":[{"state":"breach"}]}`: true, `{"queries":[{"state":"behind"}]}`: true,
+		`{"queries":[{"state":"lagging"}]}`: true, `{"queries":[{"state":"restarting"}]}`: true,
+	} {
+		if got := troubled([]byte(fleet)); (got != nil) != fails {
+			t.Errorf("%s ends with %v", fleet, got)
+		}
+	}
+}

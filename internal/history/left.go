@@ -73,9 +73,13 @@ func (s *Store) closeLeft(found map[string]*Run) {
 	}
 	s.trace(open)
 	now := time.Now()
+	last := time.Time{} // they ended together, and the server lived when the newest was told of
+	for _, r := range open {
+		last = latest(last, latest(r.EndedAt, r.StartedAt))
+	}
 	for _, r := range open {
 		r.Ended, r.State, r.EndReason = true, monitor.Stopped, monitor.ServerGone
-		r.EndedAt = latest(r.EndedAt, r.StartedAt)
+		r.EndedAt = last
 		s.tellAgain(lifeRow{now, monitor.Snapshot{
 			Run: monitor.Run{ID: r.ID, RunID: r.RunID, Name: r.Name, StartedAt: r.StartedAt}, State: r.State,
 			EndedAt: r.EndedAt, EndReason: r.EndReason,

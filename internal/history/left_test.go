@@ -29,7 +29,7 @@ func (r *rig) run(id string, at time.Time) *monitor.Query {
 }
 
 // A server that is killed leaves runs without an end. The next one closes them, once, at
-// the time of their last record, and shows their queries until these are started again.
+// the time of the newest record of any of them, and shows their queries until these are started again.
 func TestRunsOfAKilledServerAreClosedOnce(t *testing.T) {
 	dir := t.TempDir()
 	first := newRig(t, vfs.NewLocal(), dir)
@@ -55,7 +55,7 @@ func TestRunsOfAKilledServerAreClosedOnce(t *testing.T) {
 			"run-a running <nil> <nil>",
 			fmt.Sprint("run-a stopped ", noon.Add(3*time.Minute).UnixMicro(), " the server ended while it ran"),
 			"run-b running <nil> <nil>",
-			fmt.Sprint("run-b stopped ", noon.UnixMicro(), " the server ended while it ran"),
+			fmt.Sprint("run-b stopped ", noon.Add(3*time.Minute).UnixMicro(), " the server ended while it ran"),
 			"run-c running <nil> <nil>",
 			fmt.Sprint("run-c stopped ", noon.Add(time.Minute).UnixMicro(), " <nil>"),
 		}, "\n"); got != want {

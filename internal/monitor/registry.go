@@ -106,17 +106,22 @@ func (r *Registry) Find(id string) *Query {
 }
 
 // Queries returns the newest run of each query that is not dismissed, in the order of
-// their starts.
+// their starts. A run that ended and had no checkpoint of its user's is left out when one of
+// its name in its program came after it: nobody can go on with it.
 func (r *Registry) Queries() []*Query {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	newest := make(map[string]*Query, len(r.runs))
+	type name struct{ application, name string }
+	named := make(map[name]*Query, len(r.runs))
 	for _, q := range r.runs {
 		newest[q.run.ID] = q
+		named[name{q.run.Application, q.run.Name}] = q
 	}
 	out := make([]*Query, 0, len(newest))
 	for _, q := range r.runs {
-		if newest[q.run.ID] == q && !q.dismissed.Load() {
+		again := q.run.Name != "" && named[name{q.run.Application, q.run.Name}] != q
+		if newest[q.run.ID] == q && !q.dismissed.Load() && !(again && q.run.temporary() && q.State().ended()) {
 			out = append(out, q)
 		}
 	}

@@ -1,6 +1,9 @@
 package monitor
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // A Setting is something that a query was started with.
 type Setting struct{ Name, Value string }
@@ -28,3 +31,8 @@ func (s Setting) Redacted() Setting {
 // NoCheckpoint is the setting checkpoint of a query that its user gave none: what weir
 // made for it ends with it.
 const NoCheckpoint = "none of the program's own"
+
+// temporary tells whether nobody can go on where the run ends.
+func (r *Run) temporary() bool {
+	return slices.Contains(r.Settings, Setting{Name: "checkpoint", Value: NoCheckpoint})
+}

@@ -17,7 +17,7 @@ func linkTo(id string) string {
 }
 
 // needs tells whether the query asks for somebody.
-func (r *rowFigures) needs() bool { return r.NotStartedAgain || needsPerson(r.State) }
+func (r *rowFigures) needs() bool { return r.NotStartedAgain || r.State.NeedsSomebody() }
 
 // tone is the colour of the query's state.
 func (r *rowFigures) tone() string {

@@ -41,16 +41,6 @@ func stateOf(letter rune) health.State {
 	return ""
 }
 
-// needsPerson tells whether a state asks for somebody.
-func needsPerson(s health.State) bool {
-	switch s {
-	case health.CatchingUp, health.Starting, health.Healthy, health.Idle, health.Stopped:
-		return false
-	default:
-		return true
-	}
-}
-
 // lasting says what a query in a state has been doing.
 var lasting = map[health.State]string{
 	health.Failed: "has been down", health.Stalled: "has not moved", health.Breach: "has been too late",

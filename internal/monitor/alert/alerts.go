@@ -117,9 +117,12 @@ type Alerts struct {
 	senders  map[string]*sender
 	groups   map[string]*group
 	counts   map[string]*counted // by query
-	dropped  int64               // alerts beyond mostAlerts
-	dirty    bool                // the state differs from that on disk
-	unsaved  bool                // the last attempt to save it failed
+	// left is since when a server runs without a query that ran when one before it ended,
+	// by run: a restart does not begin that anew.
+	left    map[string]time.Time
+	dropped int64 // alerts beyond mostAlerts
+	dirty   bool  // the state differs from that on disk
+	unsaved bool  // the last attempt to save it failed
 }
 
 // Start reads the rules and begins to evaluate them.
@@ -149,7 +152,7 @@ func Start(env Env) (*Alerts, error) {
 func open(env Env, now time.Time) (*Alerts, error) {
 	a := &Alerts{
 		env: env, begun: now, stop: func() {}, live: map[key]*alert{}, senders: map[string]*sender{},
-		groups: map[string]*group{}, counts: map[string]*counted{},
+		groups: map[string]*group{}, counts: map[string]*counted{}, left: map[string]time.Time{},
 	}
 	c, err := readConfig(&env)
 	if err != nil {
@@ -231,7 +234,6 @@ func (a *Alerts) step(now time.Time) {
 	list := make([]facts, len(queries))
 	for i, q := range queries {
 		list[i] = factsOf(q, now)
-		list[i].begun = a.begun
 	}
 	a.mu.Lock()
 	a.endSilences(now)
@@ -241,10 +243,12 @@ func (a *Alerts) step(now time.Time) {
 		f := &list[i]
 		seen[f.snapshot.ID] = true
 		a.count(f)
-		if f.ended && !f.snapshot.Left && f.snapshot.EndedAt.Before(a.begun.Add(-newsFor)) {
-			continue
-		}
+		a.noteLeft(f)
+		old := f.ended && !f.snapshot.Left && f.snapshot.EndedAt.Before(a.begun.Add(-newsFor))
 		for _, r := range a.config.rules {
+			if old && a.live[key{r.name, f.snapshot.ID}] == nil {
+				continue // what fired then is seen to its end, and nothing begins
+			}
 			if one := a.judge(r, f); one != nil {
 				fired = append(fired, one)
 			}
@@ -257,6 +261,20 @@ func (a *Alerts) step(now time.Time) {
 		a.mark(one)
 	}
 	a.save()
+}
+
+// noteLeft finds out since when a server runs without a query. It requires mu.
+func (a *Alerts) noteLeft(f *facts) {
+	if !f.snapshot.Left {
+		return
+	}
+	since, known := a.left[f.snapshot.RunID]
+	if !known {
+		since = a.begun
+		a.left[f.snapshot.RunID] = since
+		a.dirty = true
+	}
+	f.left = since
 }
 
 func factsOf(q *monitor.Query, now time.Time) facts {
@@ -346,12 +364,20 @@ func (a *Alerts) forget(seen map[string]bool, now time.Time) {
 		case seen[k.query]:
 		case one.state == Firing && a.dismissed(k.query):
 			a.finish(k, one, Dismissed, now)
+		case one.state == Firing && a.env.Registry.Find(k.query) != nil: // one of its name runs instead
+			a.finish(k, one, Resolved, now)
 		case one.state == Firing && now.Sub(a.begun) < newsFor:
 			// After a restart a query may come back with its alert.
 		case one.state == Firing:
 			a.finish(k, one, Unwatched, now)
 		default:
 			delete(a.live, k)
+		}
+	}
+	for runID := range a.left {
+		if q := a.env.Registry.Find(runID); now.Sub(a.begun) > newsFor && (q == nil || !q.Snapshot().Left) {
+			delete(a.left, runID)
+			a.dirty = true
 		}
 	}
 	for id := range a.counts {

@@ -148,3 +148,64 @@ func TestAnUnnamedQueryIsCalledAsOnThePages(t *testing.T) {
 		}
 	})
 }
+
+// A restart does not begin anew how long a server runs without a query, nor ends what was told
+// of it.
+func TestARestartDoesNotEndWhatIsMissing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := testEnv(t, "group: {wait: 1s}")
+		e.State = "/weir/alerts.state.json"
+		a := begin(t, e)
+		left := gone("orders", ordersID, time.Hour, time.Minute)
+		e.Registry.Recall([]monitor.Recalled{left})
+		for range 3 { // servers that end before five minutes
+			pass(a, 2*time.Minute)
+			if got := a.senders["box"].to.receiver.(*mailbox).taken(); strings.Contains(got, "firing") {
+				break
+			}
+			a = nextServer(t, a, &e)
+			e.Registry.Recall([]monitor.Recalled{left})
+		}
+		if v := a.Of(ordersID); len(v) != 1 || v[0].State != "firing" {
+			t.Fatalf("after six minutes: %+v", v)
+		}
+		a = nextServer(t, a, &e)
+		defer a.Close()
+		e.Registry.Recall([]monitor.Recalled{left})
+		pass(a, time.Minute)
+		if v := a.Of(ordersID); len(v) != 1 || v[0].State != "firing" {
+			t.Errorf("after another restart: %+v", v)
+		}
+	})
+}
+
+// With a query that nobody can go on with, its alert ends when one of its name runs.
+func TestAnAlertEndsWithTheNextRunOfTheName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := testEnv(t, "group: {wait: 1s}")
+		a := begin(t, e)
+		defer a.Close()
+		start := func(id string) *monitor.Query {
+			return e.Registry.Start(monitor.Run{ID: id, RunID: id + "-0", Name: "orders", StartedAt: time.Now(),
+				Settings: []monitor.Setting{{Name: "checkpoint", Value: monitor.NoCheckpoint}}}, monitor.NewBus())
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			q := start(id)
+			pass(a, time.Second)
+			q.Terminate(time.Now(), &monitor.Failure{Message: "boom"})
+			pass(a, 10*time.Second)
+		}
+		firing := func() int {
+			n, _ := a.Firing()
+			return n
+		}
+		if n := len(e.Registry.Queries()); n != 1 || firing() != 1 {
+			t.Errorf("%d queries are shown, %d alerts fire", n, firing())
+		}
+		start("d")
+		pass(a, 10*time.Second)
+		if firing() != 0 {
+			t.Errorf("%d alerts fire after one runs", firing())
+		}
+	})
+}

@@ -25,7 +25,7 @@ func (k kind) String() string { return kindNames[k] }
 // facts are what rules look at: a query at one moment.
 type facts struct {
 	now      time.Time
-	begun    time.Time // the server
+	left     time.Time // since when a server runs without the query; see Alerts.left
 	query    *monitor.Query
 	snapshot monitor.Snapshot
 	health   health.Assessment
@@ -79,7 +79,7 @@ var signals = []signal{
 		func(f *facts) float64 { return ms(f.now.Sub(f.health.Since).Seconds()) }),
 	always("ranMs", inMs, "how long the run has lasted, or lasted", ran),
 	always("leftMs", inMs,
-		"how long this server runs without a query that ran when an earlier one ended; of others not known", left),
+		"how long a server runs without a query that ran when an earlier one ended; of others not known", left),
 	always("restartsIn10Min", inCount, "failures in the last ten minutes",
 		func(f *facts) float64 { return float64(f.failures) }),
 	always("restartsLastDay", inCount, "failures in the last 24 hours",
@@ -164,7 +164,7 @@ func left(f *facts) float64 {
 	if !f.snapshot.Left {
 		return unknown()
 	}
-	return ms(f.now.Sub(f.begun).Seconds())
+	return ms(f.now.Sub(f.left).Seconds())
 }
 
 func objective(f *facts) float64 {

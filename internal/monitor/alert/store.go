@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"time"
 
 	"github.com/weir-dev/weir/internal/vfs"
@@ -12,9 +13,10 @@ import (
 
 // stored is the file that keeps alerts and silences over restarts. Only weir reads it.
 type stored struct {
-	Version  int             `json:"version"`
-	Silences []storedSilence `json:"silences"`
-	Alerts   []storedAlert   `json:"alerts"`
+	Version  int                  `json:"version"`
+	Silences []storedSilence      `json:"silences"`
+	Alerts   []storedAlert        `json:"alerts"`
+	Left     map[string]time.Time `json:"left,omitempty"`
 }
 
 const storedVersion = 1
@@ -64,6 +66,7 @@ func (a *Alerts) restore(now time.Time) error {
 			a.silences = append(a.silences, silence{s.ID, s.Rule, s.Query, s.Until, s.Comment, s.Begun})
 		}
 	}
+	maps.Copy(a.left, kept.Left)
 	rules := map[string]*rule{}
 	for _, r := range a.config.rules {
 		rules[r.name] = r
@@ -123,7 +126,7 @@ func (a *Alerts) save() {
 
 // stored requires mu.
 func (a *Alerts) stored() *stored {
-	out := &stored{Version: storedVersion}
+	out := &stored{Version: storedVersion, Left: maps.Clone(a.left)}
 	for _, s := range a.silences {
 		out.Silences = append(out.Silences, storedSilence{s.id, s.rule, s.query, s.comment, s.begun, s.until})
 	}

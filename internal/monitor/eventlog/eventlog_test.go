@@ -256,6 +256,40 @@ func TestARunningLogIsFollowed(t *testing.T) {
 	})
 }
 
+// Spark makes the directory of a log, then what says that its application runs, then a part.
+func TestALogThatIsJustBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fsys := vfs.NewMemory()
+		dir := "/logs/eventlog_v2_app"
+		if err := fsys.MkdirAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		r := monitor.NewRegistry()
+		f, err := Follow(Options{Registry: r, Files: fsys, Dirs: []string{"/logs"},
+			Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		time.Sleep(3 * time.Second)
+		put(t, fsys, dir+"/events_1_app", []byte(started("a")))
+		time.Sleep(3 * time.Second)
+		put(t, fsys, dir+"/appstatus_app.inprogress", nil)
+		time.Sleep(3 * time.Second)
+		if r.Find("a") == nil {
+			t.Error("its query is not there")
+		}
+		put(t, fsys, dir+"/events_1_app", []byte(`{"Event":"SparkListenerApplicationEnd"}`+"\n"))
+		if err := fsys.Rename(dir+"/appstatus_app.inprogress", dir+"/appstatus_app"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if q := r.Find("a"); q == nil || q.Health().State != health.Stopped {
+			t.Error("its end was not read")
+		}
+	})
+}
+
 func TestPartsOfARollingLogComeInOrder(t *testing.T) {
 	fsys := vfs.NewMemory()
 	const dir = "/logs/eventlog_v2_app"

@@ -254,15 +254,17 @@ func (l *logFiles) there(file string) bool {
 	return err == nil
 }
 
-// inProgress tells whether the application of a rolling log runs.
+// inProgress tells whether the application of a rolling log runs. Spark makes the directory
+// first, then what tells how the application does: without that it has just begun.
 func (l *logFiles) inProgress() bool {
 	infos, err := l.files.List(l.path)
 	if err != nil {
 		return false
 	}
-	return slices.ContainsFunc(infos, func(i vfs.Info) bool {
-		return strings.HasPrefix(i.Name, "appstatus_") && strings.HasSuffix(i.Name, ".inprogress")
+	ended := slices.ContainsFunc(infos, func(i vfs.Info) bool {
+		return strings.HasPrefix(i.Name, "appstatus_") && !strings.HasSuffix(i.Name, ".inprogress")
 	})
+	return !ended
 }
 
 // part is the first part behind an index; behind 0 it is the newest compacted one, if

@@ -23,6 +23,16 @@ const (
 	Stopped    State = "stopped" // stopped or finished
 )
 
+// NeedsSomebody tells whether a state asks for a person.
+func (s State) NeedsSomebody() bool {
+	switch s {
+	case CatchingUp, Starting, Healthy, Idle, Stopped:
+		return false
+	default:
+		return true
+	}
+}
+
 // Word is the state as people read it; the constants are for programs.
 func (s State) Word() string {
 	switch s {
