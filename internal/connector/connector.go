@@ -232,6 +232,13 @@ type Placer interface {
 	Placement() chunk.Placement
 }
 
+// Following is a sink that keeps its batches in a row without gaps. It is told at a start
+// which batch was committed last, -1 for none, and with which batches resets of the
+// checkpoint went on: those that are missing right before one of them read nothing.
+type Following interface {
+	Follow(committed int64, resets []int64) error
+}
+
 // Beginner is a sink that may refuse its options only when the query runs.
 type Beginner interface {
 	// Begin is called once, before anything of a batch is written.

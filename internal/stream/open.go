@@ -57,6 +57,15 @@ func (r *run) open(ctx context.Context) error {
 	if err := r.startFrom(from); err != nil {
 		return err
 	}
+	if s, ok := r.sink.(connector.Following); ok {
+		next, err := resumedAt(r.config.Checkpoint)
+		if err != nil {
+			return err
+		}
+		if err := s.Follow(facts.commits, next); err != nil {
+			return err
+		}
+	}
 	r.gauges.open(r.inputs)
 	opened := time.Now()
 	r.profile.Moved = r.record.Flight().Step

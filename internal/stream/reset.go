@@ -334,6 +334,17 @@ func resets(place connector.Place) (map[string]*resetManifest, error) {
 	return out, nil
 }
 
+// resumedAt are the batches that resets of a checkpoint went on with, in their order.
+func resumedAt(place connector.Place) ([]int64, error) {
+	all, err := resets(place)
+	var next []int64
+	for _, m := range all {
+		next = append(next, m.Next)
+	}
+	slices.Sort(next)
+	return next, err
+}
+
 // interruptedReset is one that was begun and neither finished nor put back.
 func interruptedReset(place connector.Place) (*resetManifest, error) {
 	all, err := resets(place)

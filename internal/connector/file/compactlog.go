@@ -209,6 +209,18 @@ func (l *compactLog) add(id int64, lines []string) error {
 	return l.expire(id)
 }
 
+// begin makes an empty log that goes on behind a batch: with a compaction that holds nothing.
+func (l *compactLog) begin(behind int64) error {
+	for id := max(0, (behind+1)/l.interval*l.interval-1); id <= behind; id++ {
+		if err := connector.WriteLog(l.place.FS, l.path(id), nil); err != nil {
+			return err
+		}
+		l.latest = id
+		l.files = append(l.files, logFile{id, path.Base(l.path(id)), l.now().UnixMilli()})
+	}
+	return nil
+}
+
 // expire removes files that later compactions have made superfluous.
 func (l *compactLog) expire(id int64) error {
 	if !l.delete || l.interval > id+1 || l.retain > id {

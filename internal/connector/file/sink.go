@@ -252,6 +252,43 @@ func (s *sink) Holds(_ context.Context, batchID int64) (bool, error) {
 	return batchID <= s.log.latest, nil
 }
 
+// uncounted is how many batches before one that a reset goes on with the log may lack: two
+// that the reset put in, and one that was begun and not written.
+const uncounted = 3
+
+// Follow fills in the batches that resets passed over, and refuses a log that has not all
+// that the checkpoint has committed: what is missing would never be written again, and at the
+// next compaction the query would end for want of it. A new output takes what comes.
+func (s *sink) Follow(committed int64, resets []int64) error {
+	for _, next := range resets {
+		if s.log.latest < max(0, next-1-uncounted) {
+			continue
+		}
+		for id := s.log.latest + 1; id < next; id++ {
+			if err := s.log.add(id, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if s.log.latest >= committed {
+		return nil
+	}
+	has := fmt.Sprintf("ends at batch %d", s.log.latest)
+	if s.log.latest < 0 {
+		infos, err := s.loc.FS.List(s.loc.Path)
+		if err != nil {
+			return err
+		}
+		if len(infos) == 1 { // the log: this is another output, for what comes from now on
+			return s.log.begin(committed)
+		}
+		has = "is empty"
+	}
+	return connector.IllegalState("the checkpoint has committed batch %d, and the log of the output %s %s: "+
+		"what it lacks would not be written again. Put the output back as it was, or start with a new checkpoint "+
+		"and a new output", committed, s.loc.Text(s.loc.Path), has)
+}
+
 func (s *sink) Write(ctx context.Context, batch connector.Batch) (int64, error) {
 	if batch.ID <= s.log.latest {
 		return -1, nil

@@ -565,3 +565,78 @@ func TestALimitLimitsWhileFilesComeFasterThanTheyAreTaken(t *testing.T) {
 		conform.Must(t, s.Close())
 	}
 }
+
+// A reset of a checkpoint goes on some batches later: what it passed over reads nothing. A log
+// that lacks what was committed was put back or lost, and is refused.
+func TestASinkLogGoesOnBehindAReset(t *testing.T) {
+	for name, of := range map[string]struct {
+		written   int64 // batches
+		committed int64
+		resets    []int64
+		refused   bool
+		next      int64
+	}{
+		"as it was":                     {13, 12, nil, false, 13},
+		"one batch is not committed":    {13, 11, nil, false, 12},
+		"behind a reset":                {13, 14, []int64{15}, false, 15},
+		"behind one that lost a batch":  {13, 15, []int64{16}, false, 16},
+		"over a compaction":             {18, 19, []int64{20}, false, 20},
+		"behind two in turn":            {13, 16, []int64{15, 17}, false, 17},
+		"behind one of long ago":        {30, 29, []int64{15}, false, 30},
+		"the newest batch is gone":      {12, 12, nil, true, 0},
+		"all but some are gone":         {5, 12, nil, true, 0},
+		"some are gone behind a reset":  {20, 30, []int64{15}, true, 0},
+		"some were gone before a reset": {8, 14, []int64{15}, true, 0},
+		"another output":                {0, 12, nil, false, 13},
+		"another output, a compaction":  {0, 19, nil, false, 20},
+		"another output, a young query": {0, 3, nil, false, 4},
+		"another output behind a reset": {0, 14, []int64{15}, false, 15},
+		"nothing is committed":          {0, -1, nil, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := conform.NewEnv(t, vfs.NewMemory())
+			spec := connector.SinkSpec{Schema: conform.IDSchema, Path: "/r/out"}
+			sink := formats.OpenSink(t, env, "json", spec)
+			write := func(id int64) error {
+				_, err := sink.Write(t.Context(), connector.Batch{ID: id, Rows: chunk.One(conform.IDChunk(0, id))})
+				return err
+			}
+			for id := range of.written {
+				conform.Must(t, write(id))
+			}
+			sink = formats.OpenSink(t, env, "json", spec)
+			err := sink.(connector.Following).Follow(of.committed, of.resets)
+			if of.refused {
+				if err == nil || !strings.Contains(err.Error(), "would not be written again") {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			conform.Must(t, err)
+			want := []int64{}
+			for id := range of.written {
+				want = append(want, id)
+			}
+			for id := max(of.next, of.written); id < of.next+12; id++ { // a compaction is among them
+				conform.Must(t, write(id))
+				want = append(want, id)
+			}
+			testkit.Diff(t, "ids", formats.VisibleIDs(t, env, "json"), want)
+		})
+	}
+}
+
+// Files without a log are the output of a query whose log was lost.
+func TestASinkWhoseLogIsGoneIsRefused(t *testing.T) {
+	fsys := vfs.NewMemory()
+	env := conform.NewEnv(t, fsys)
+	spec := connector.SinkSpec{Schema: conform.IDSchema, Path: "/r/out"}
+	sink := formats.OpenSink(t, env, "json", spec)
+	_, err := sink.Write(t.Context(), connector.Batch{ID: 0, Rows: chunk.One(conform.IDChunk(0, 1))})
+	conform.Must(t, err)
+	conform.Must(t, fsys.RemoveAll("/r/out/_spark_metadata"))
+	err = formats.OpenSink(t, env, "json", spec).(connector.Following).Follow(0, nil)
+	if err == nil || !strings.Contains(err.Error(), "the log of the output file:/r/out is empty") {
+		t.Errorf("got %v", err)
+	}
+}
