@@ -111,6 +111,13 @@ func nextMessage(from io.Reader) ([]byte, error) {
 	return message.Bytes(), nil
 }
 
+// ErrToken is what errors wrap when the server asks for a bearer token and got none, or
+// another: WithToken shows one.
+var ErrToken = errors.New("the token is refused")
+
+// unauthenticated is gRPC's status code of that.
+const unauthenticated = "16"
+
 // outcome is the status behind an answer; an answer that is nothing else has it before.
 func outcome(answer *http.Response) error {
 	status, text := answer.Trailer.Get("Grpc-Status"), answer.Trailer.Get("Grpc-Message")
@@ -128,6 +135,9 @@ func outcome(answer *http.Response) error {
 	}
 	if text == "" {
 		text = "the server refused with status " + status
+	}
+	if status == unauthenticated {
+		return fmt.Errorf("%w: %s", ErrToken, text)
 	}
 	return errors.New(text)
 }

@@ -40,7 +40,7 @@ func TestOutcomesOfCalls(t *testing.T) {
 		{nil, http.Header{"Grpc-Status": {"13"}, "Grpc-Message": {"[X] %C3%A4 %25 wrong"}}, "[X] ä % wrong"},
 		{nil, http.Header{"Grpc-Status": {"13"}, "Grpc-Message": {"50% off"}}, "50% off"},
 		{nil, http.Header{"Grpc-Status": {"8"}}, "the server refused with status 8"},
-		{http.Header{"Grpc-Status": {"16"}, "Grpc-Message": {"a token is needed"}}, nil, "a token is needed"},
+		{http.Header{"Grpc-Status": {"16"}, "Grpc-Message": {"none was shown"}}, nil, "the token is refused: none was shown"},
 		{nil, nil, "the answer broke off"},
 	} {
 		got := ""

@@ -13,7 +13,7 @@ try:
     from pyspark.sql import SparkSession
 except ImportError as missing:
     sys.exit(f"weir run: {sys.executable} has no usable PySpark ({missing}); "
-             "install it with: pip install 'pyspark[connect]>=4.0,<4.4'")
+             "install it with: pip install 'pyspark[connect]>=4.0,<4.4' 'pandas<3'")
 
 
 def ignore_master(builder):

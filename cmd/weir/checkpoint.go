@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -44,7 +45,7 @@ func resetCommand() *cobra.Command {
 			"new batch ids. What is taken out of the logs is kept below DIR/reset; weir checkpoint\n" +
 			"restore DIR puts it back as long as no batch was begun since. A query that runs has to be\n" +
 			"stopped first.",
-		Args: cobra.ExactArgs(1),
+		Args: one("the directory of the checkpoint"),
 		RunE: func(c *cobra.Command, args []string) error {
 			r.newest = !c.Flags().Changed("to-batch")
 			return r.run(c, args[0])
@@ -165,6 +166,8 @@ func (r *resetting) print(out io.Writer, dir string, plan *stream.Reset) error {
 		verb = "Nothing was changed. The query would go on"
 	}
 	fmt.Fprintf(out, "%s behind batch %d, as batch %d.\n", verb, plan.Batch, plan.Next)
+	fmt.Fprintf(out, "Ids up to %d were used, and %d and %d, which read nothing, lead to it.\n",
+		plan.Next-3, plan.Next-2, plan.Next-1)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(w, "%s\t%s\n", name, oneLine(fmt.Sprintf(format, args...)))
@@ -185,7 +188,7 @@ func (r *resetting) print(out io.Writer, dir string, plan *stream.Reset) error {
 	for _, id := range plan.Operators {
 		row("state of operator "+strconv.Itoa(id), "as it was behind batch %d", plan.Batch)
 	}
-	row("moved to "+plan.Backup, "%s", nothingOr(strings.Join(plan.Moved, " ")))
+	row("moved to "+plan.Backup, "%s", inRanges(plan.Moved))
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -193,11 +196,32 @@ func (r *resetting) print(out io.Writer, dir string, plan *stream.Reset) error {
 	return err
 }
 
-func nothingOr(text string) string {
-	if text == "" {
+// inRanges names files of logs, such as offsets/7, and those that follow one another by
+// the first and the last, offsets/7–9.
+func inRanges(files []string) string {
+	if len(files) == 0 {
 		return "nothing"
 	}
-	return text
+	var text strings.Builder
+	for i := 0; i < len(files); {
+		first := i
+		for i++; i < len(files) && files[i] == following(files[i-1]); i++ {
+		}
+		text.WriteString(" " + files[first])
+		if i-1 > first {
+			text.WriteString("–" + path.Base(files[i-1]))
+		}
+	}
+	return text.String()[1:]
+}
+
+// following is the name of a log's next file.
+func following(file string) string {
+	id, err := strconv.ParseInt(path.Base(file), 10, 64)
+	if err != nil {
+		return ""
+	}
+	return path.Join(path.Dir(file), strconv.FormatInt(id+1, 10))
 }
 
 const resetNote = `Every sink gets the rows that are read again, and does not know that it had them: batch ids are never used
@@ -211,7 +235,7 @@ func restoreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "restore DIR",
 		Short: "Put back what the last reset of a checkpoint moved aside",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("the directory of the checkpoint"),
 		RunE: func(c *cobra.Command, args []string) error {
 			place, err := checkpointAt(args[0])
 			if err != nil {

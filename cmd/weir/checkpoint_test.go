@@ -54,8 +54,11 @@ func TestResetFromTheCommandLine(t *testing.T) {
 	}
 	out := must(t, checkpointCommand(), "reset", dir, "--to-batch", "0", "--dir", none)
 	const says = "The query goes on behind batch 0, as batch 5."
-	if !strings.HasPrefix(out, says) || !strings.Contains(out, "3 → 9") {
-		t.Errorf("a reset says %s", out)
+	const why = "Ids up to 2 were used, and 3 and 4, which read nothing, lead to it."
+	for _, want := range []string{why, "3 → 9", " offsets/1–2 commits/1–2\n"} {
+		if !strings.HasPrefix(out, says) || !strings.Contains(out, want) {
+			t.Errorf("a reset does not say %q: %s", want, out)
+		}
 	}
 	if out := where(); !strings.HasPrefix(out, "All is done up to batch 4") {
 		t.Errorf("after a reset: %s", out)
@@ -72,6 +75,19 @@ func TestResetFromTheCommandLine(t *testing.T) {
 		all := append([]string{"reset", dir, "--dir", none}, args...)
 		if _, err := command(t, checkpointCommand(), all...); err == nil {
 			t.Errorf("reset %v was not refused", args)
+		}
+	}
+}
+
+func TestMovedFilesAreNamedInRanges(t *testing.T) {
+	for files, want := range map[string]string{
+		"":                               "nothing",
+		"offsets/9":                      "offsets/9",
+		"offsets/9 offsets/10 commits/9": "offsets/9–10 commits/9",
+		"offsets/1 offsets/2 offsets/4 offsets/5 offsets/6 commits/7": "offsets/1–2 offsets/4–6 commits/7",
+	} {
+		if got := inRanges(strings.Fields(files)); got != want {
+			t.Errorf("%s: %s, want %s", files, got, want)
 		}
 	}
 }

@@ -43,7 +43,7 @@ func fleetCommand() *cobra.Command {
 		Args: func(_ *cobra.Command, dirs []string) error {
 			if len(dirs) == 0 && !f.push {
 				return errors.New("name the directories that hold event logs (spark.eventLog.dir), " +
-					"or give --push to show only what applications push")
+					"or give --push to show only what applications push; weir fleet --help tells more")
 			}
 			return nil
 		},

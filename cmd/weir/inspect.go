@@ -33,7 +33,7 @@ func inspectCheckpointCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "checkpoint DIR",
 		Short: "Say where a query would go on: batches, offsets, watermark",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("the directory of the checkpoint"),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := directory(args[0])
 			if err != nil {
@@ -218,7 +218,7 @@ func inspectStateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "state DIR",
 		Short: "List the stateful operators of a checkpoint, or with --operator what one keeps",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("the directory of the checkpoint"),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := directory(args[0])
 			if err != nil {
@@ -255,7 +255,7 @@ func inspectDeltaCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delta DIR",
 		Short: "Say what a Delta table is, or with --history what was done to it",
-		Args:  cobra.ExactArgs(1),
+		Args:  one("the directory of the table"),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := directory(args[0])
 			if err != nil {

@@ -91,6 +91,20 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
+// one takes a single argument, and says what it is where there is none.
+func one(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return fmt.Errorf("name %s; %s --help tells more", what, c.CommandPath())
+		case len(args) > 1:
+			return fmt.Errorf("%q is one argument too many: name %s; %s --help tells more",
+				args[1], what, c.CommandPath())
+		}
+		return nil
+	}
+}
+
 // about is the version with the Spark version that clients are told.
 func about() string {
 	return fmt.Sprintf("%s, compatible with Apache Spark %s", built, sparkVersion)

@@ -68,7 +68,7 @@ func runCommand() *cobra.Command {
 // programArgs asks for a file to run before anything is started for it.
 func programArgs(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return errors.New("name the Python file to run")
+		return errors.New("name the Python file to run; weir run --help tells more")
 	}
 	info, err := os.Stat(args[0])
 	if errors.Is(err, fs.ErrNotExist) {
@@ -230,8 +230,8 @@ func findPython() (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no Python found: install Python 3.11 or newer with the package pyspark[connect], " +
-		"or name an interpreter in PYSPARK_PYTHON")
+	return "", errors.New("no Python found: install Python 3.11 or newer and, with its pip, " +
+		"'pyspark[connect]>=4.0,<4.4' and 'pandas<3', or name an interpreter in PYSPARK_PYTHON")
 }
 
 // programPython is the Python of a program's functions: the one that runs the

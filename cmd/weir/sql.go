@@ -42,7 +42,7 @@ func sqlCommand() *cobra.Command {
 			"process that works in --dir for as long. - reads the statement from standard input.",
 		Example: "  weir sql 'SHOW TABLES IN main.default'\n" +
 			"  weir sql --json \"SELECT id, name FROM main.default.t WHERE id > 7\"",
-		Args: cobra.ExactArgs(1),
+		Args: one("a statement, in quotation marks, or - to read it from standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			text, err := statementText(args[0], c.InOrStdin())
 			if err != nil {
@@ -106,6 +106,10 @@ func (s *statement) run(out io.Writer, of func(context.Context, *weir.Session) (
 	defer cancel()
 	if endErr := errors.Join(session.Close(leave), end(leave)); err == nil {
 		err = endErr
+	}
+	if errors.Is(err, weir.ErrToken) {
+		return fmt.Errorf("the server asks for its bearer token: give the file that it stands in, "+
+			"--token-file FILE, as weir serve got it (%w)", err)
 	}
 	return err
 }

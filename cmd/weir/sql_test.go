@@ -105,6 +105,46 @@ func TestStatementsFromTheCommandLine(t *testing.T) {
 	}
 }
 
+// A server with a token asks the one who started it for it, too.
+func TestStatementsNameTheFileOfTheToken(t *testing.T) {
+	dir, token := t.TempDir(), filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("abc123\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := startServer(serverFlags{dir: dir, http: "127.0.0.1:0", python: "off", token: token,
+		logLevel: slog.LevelError}, grpcFree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := command(t, sqlCommand(), "--dir", dir, "SELECT 1"); err == nil ||
+		!strings.Contains(err.Error(), "--token-file FILE") {
+		t.Errorf("without the token: %v", err)
+	}
+	out := must(t, sqlCommand(), "--dir", dir, "--token-file", token, "SELECT 7 AS seven")
+	if !strings.Contains(out, "seven") {
+		t.Error(out)
+	}
+}
+
+func TestCommandsSayWhatTheyMiss(t *testing.T) {
+	for want, c := range map[string]*cobra.Command{
+		"name a statement, in quotation marks": sqlCommand(),
+		"name the query, by its name or id":    stopCommand(),
+	} {
+		for _, args := range [][]string{{}, {"a", "b"}} {
+			if _, err := command(t, c, args...); err == nil || !strings.Contains(err.Error(), want) ||
+				!strings.Contains(err.Error(), c.CommandPath()+" --help") {
+				t.Errorf("%s %v: %v", c.Name(), args, err)
+			}
+		}
+	}
+}
+
 func TestInspectLooksIntoFiles(t *testing.T) {
 	dir := t.TempDir()
 	data, table := t.TempDir(), filepath.Join(dir, "table")

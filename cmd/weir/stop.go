@@ -8,8 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weir-dev/weir/internal/monitor/health"
 )
 
 func stopCommand() *cobra.Command {
@@ -19,7 +22,7 @@ func stopCommand() *cobra.Command {
 		Short: "Stop a query of a running server, by its name or id",
 		Long: "Stop a query of a running server, by its name, its id or the id of its run. The batch at hand is\n" +
 			"interrupted, as by query.stop(); started again on its checkpoint, the query runs that batch again.",
-		Args: cobra.ExactArgs(1),
+		Args: one("the query, by its name or id; weir status lists them"),
 		RunE: func(c *cobra.Command, args []string) error {
 			said, err := a.stop(c.Context(), args[0])
 			if err != nil {
@@ -35,10 +38,13 @@ func stopCommand() *cobra.Command {
 
 // listedQuery is a query as GET /api/v1/queries lists it.
 type listedQuery struct {
-	ID        string `json:"id"`
-	RunID     string `json:"runId"`
-	Name      string `json:"name"`
-	EndedAtMs *int64 `json:"endedAtMs"` // nil while it runs
+	ID          string       `json:"id"`
+	RunID       string       `json:"runId"`
+	Name        string       `json:"name"`
+	Application string       `json:"application"`
+	State       health.State `json:"state"`
+	StartedAtMs *int64       `json:"startedAtMs"`
+	EndedAtMs   *int64       `json:"endedAtMs"` // nil while it runs
 }
 
 // stop stops the query of a name or id and says what it did.
@@ -93,14 +99,27 @@ func pick(queries []listedQuery, want string) (*listedQuery, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		ids := make([]string, len(found))
-		for i, q := range found {
-			ids[i] = q.ID
-		}
-		return nil, fmt.Errorf("%d queries are called %s; name one by its id: %s",
-			len(found), want, strings.Join(ids, ", "))
+		return nil, severalCalled(want, found)
 	case ended:
 		return nil, fmt.Errorf("the query %s does not run any more", want)
 	}
 	return nil, fmt.Errorf("no query has the name or id %s; weir status lists them", want)
+}
+
+// severalCalled lists the queries of a name with what tells them apart.
+func severalCalled(name string, queries []*listedQuery) error {
+	var table strings.Builder
+	rows := [][]string{{"ID", "APPLICATION", "STATE", "STARTED"}}
+	for _, q := range queries {
+		started := ""
+		if q.StartedAtMs != nil {
+			started = time.UnixMilli(*q.StartedAtMs).Format("2006-01-02 15:04:05 MST")
+		}
+		rows = append(rows, []string{q.ID, oneLine(q.Application), q.State.Word(), started})
+	}
+	if err := printTable(&table, rows, 0); err != nil {
+		return err
+	}
+	return fmt.Errorf("%d queries are called %s; name one by its id:\n%s",
+		len(queries), oneLine(name), strings.TrimRight(table.String(), "\n"))
 }
