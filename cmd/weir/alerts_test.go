@@ -148,10 +148,9 @@ func TestAFailedQueryReachesItsWebhook(t *testing.T) {
 
 func TestRulesAreReadAgainAtAHangup(t *testing.T) {
 	h := newHooked(t)
-	// Until somebody waits for it a hangup would end this process.
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
+	// A hangup that nobody waits for, before the rules are listened for or on its way when
+	// this test is over, would end this process.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	var logged bytes.Buffer
