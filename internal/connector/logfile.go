@@ -30,7 +30,7 @@ func UnreadableLog(name string, why *plan.Error) *plan.Error {
 // ReadLog returns the lines below the version line of a log file. A missing
 // file is an error that is fs.ErrNotExist.
 func ReadLog(fsys vfs.FS, name string) ([]string, error) {
-	data, err := vfs.ReadFile(fsys, name)
+	data, err := ReadChecked(fsys, name)
 	if err != nil {
 		return nil, fmt.Errorf("read log %s: %w", name, err)
 	}
@@ -73,7 +73,11 @@ func WriteLog(fsys vfs.FS, name string, lines []string) error {
 	if err := vfs.RemoveChecksum(fsys, name); err != nil {
 		return fmt.Errorf("write log %s: %w", name, err)
 	}
-	return vfs.WriteNew(fsys, name, []byte(b.String()))
+	data := []byte(b.String())
+	if err := vfs.WriteNew(fsys, name, data); err != nil {
+		return err
+	}
+	return WriteChecksum(fsys, name, data)
 }
 
 // RememberOnce returns what batch 0 of a source's log holds, having written

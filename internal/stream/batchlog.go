@@ -82,7 +82,7 @@ func (l *batchLog) has(id int64) bool {
 
 // read returns the bytes of a batch's file, checked against its checksum.
 func (l *batchLog) read(id int64) ([]byte, error) {
-	return readChecked(l.place.FS, l.path(id))
+	return connector.ReadChecked(l.place.FS, l.path(id))
 }
 
 // add makes the file of a batch.
@@ -122,7 +122,7 @@ func (e *logEntry) publish() error {
 		return err
 	}
 	e.log.ids = append(e.log.ids, e.id)
-	return writeChecksum(e.log.place.FS, e.log.path(e.id), e.data)
+	return connector.WriteChecksum(e.log.place.FS, e.log.path(e.id), e.data)
 }
 
 // expired takes the batches before keep off the log and returns their files,

@@ -46,7 +46,7 @@ type SourcePosition struct {
 // checkpoint.
 func Inspect(place connector.Place) (*Checkpoint, error) {
 	name := path.Join(place.Dir, metadataName)
-	data, err := readChecked(place.FS, name)
+	data, err := connector.ReadChecked(place.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := refuseOrphanLogs(place); err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ const metadataName = "metadata"
 // id would make idempotent sinks write its last batch again.
 func openMetadata(place connector.Place, verify bool) (string, error) {
 	name := path.Join(place.Dir, metadataName)
-	data, err := readChecked(place.FS, name)
+	data, err := connector.ReadChecked(place.FS, name)
 	switch {
 	case err == nil:
 		return parseMetadata(name, data)
@@ -49,14 +49,14 @@ func createMetadata(place connector.Place, name string) (string, error) {
 	data := []byte(`{"id":"` + id + `"}`)
 	err := vfs.WriteNew(place.FS, name, data)
 	if errors.Is(err, fs.ErrExist) { // another start was faster
-		if data, err = readChecked(place.FS, name); err == nil {
+		if data, err = connector.ReadChecked(place.FS, name); err == nil {
 			return parseMetadata(name, data)
 		}
 	}
 	if err != nil {
 		return "", err
 	}
-	return id, writeChecksum(place.FS, name, data)
+	return id, connector.WriteChecksum(place.FS, name, data)
 }
 
 func parseMetadata(name string, data []byte) (string, error) {

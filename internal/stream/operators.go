@@ -200,7 +200,7 @@ func checkFormat(dir connector.Place) error {
 
 // readOperator returns nil when there is no such file.
 func readOperator(fsys vfs.FS, file string) (*state.Operator, error) {
-	data, err := readChecked(fsys, file)
+	data, err := connector.ReadChecked(fsys, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -74,7 +74,7 @@ func PlanReset(place connector.Place, want ResetRequest) (*Reset, error) {
 	}
 	r := &Reset{Batch: want.Batch, place: place, Checkpoint: &Checkpoint{}}
 	name := path.Join(place.Dir, metadataName)
-	data, err := readChecked(place.FS, name)
+	data, err := connector.ReadChecked(place.FS, name)
 	if err != nil {
 		return nil, fmt.Errorf("%s is no checkpoint: %w", place.Dir, err)
 	}

@@ -63,7 +63,7 @@ func TestFilesOfSparkAreWrittenTheSame(t *testing.T) {
 		fsys := sparkCheckpoint(t, name)
 		for _, file := range tree(t, fsys, checkpointDir) {
 			full := path.Join(checkpointDir, file)
-			data, err := readChecked(fsys, full)
+			data, err := connector.ReadChecked(fsys, full)
 			if err != nil {
 				t.Fatalf("%s/%s: %v", name, file, err)
 			}
@@ -71,7 +71,7 @@ func TestFilesOfSparkAreWrittenTheSame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(checksums(data, crcBlock)) != string(sum) {
+			if string(connector.Checksums(data, 512)) != string(sum) {
 				t.Errorf("%s/%s: another checksum", name, file)
 			}
 			again, err := rewritten(file, data)

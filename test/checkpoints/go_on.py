@@ -68,6 +68,9 @@ def unpack(archive, base):
             text = f.read().replace(f"file:///tmp/weir-zoo/{name}/", f"file://{base}/")
         with open(log, "w", encoding="utf8") as f:
             f.write(text)
+        checksum = os.path.join(os.path.dirname(log), f".{os.path.basename(log)}.crc")
+        if os.path.exists(checksum):
+            os.remove(checksum)
 
 
 def add(base, files):

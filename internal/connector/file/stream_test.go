@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path"
@@ -300,7 +301,7 @@ func TestAMissingLogEntryIsNamed(t *testing.T) {
 	source := jsonSource(t, conform.NewEnv(t, fsys), "/r/in", nil, connector.Place{FS: fsys, Dir: "/r/ck"})
 	end, err := source.Latest(t.Context(), "", connector.Limit{})
 	conform.Must(t, err)
-	conform.Must(t, fsys.Remove("/r/ck/0"))
+	conform.Must(t, vfs.RemoveFile(fsys, "/r/ck/0"))
 	_, err = chunk.Collect(source.Read(t.Context(), "", end))
 	if err == nil || err.Error() != "batch 0 doesn't exist: its file is gone from /r/ck" {
 		t.Errorf("got %v", err)
@@ -338,7 +339,7 @@ func TestALogEntryOfAnotherBatchIsNamed(t *testing.T) {
 	}
 	first, err := vfs.ReadFile(fsys, "/r/ck/0")
 	conform.Must(t, err)
-	conform.Must(t, fsys.Remove("/r/ck/1"))
+	conform.Must(t, vfs.RemoveFile(fsys, "/r/ck/1"))
 	conform.Must(t, vfs.WriteNew(fsys, "/r/ck/1", first))
 	const want = "Failed to read log file file:/r/ck/1. an entry of batch 0 stands in the file of batch 1"
 	if _, err := chunk.Collect(source.Read(t.Context(), `{"logOffset":0}`, `{"logOffset":1}`)); err == nil ||
@@ -355,6 +356,50 @@ func TestALogEntryOfAnotherBatchIsNamed(t *testing.T) {
 	}
 }
 
+// A flipped bit in the log of a source is another path or another batch: the file would be read
+// twice, or another one never. Its checksum tells, in the files of batches and in compactions.
+func TestADamagedLogIsNamed(t *testing.T) {
+	one := plan.Options{"maxFilesPerTrigger": "1"}
+	fill := func() (vfs.FS, connector.Offset) {
+		fsys := vfs.NewMemory()
+		dir := &conform.Dir{T: t, FS: fsys}
+		for i := range 12 {
+			dir.Put(fmt.Sprintf("/r/in/%02d.json", i), "{\"id\":1}\n", int64(i))
+		}
+		source := jsonSource(t, conform.NewEnv(t, fsys), "/r/in", one, connector.Place{FS: fsys, Dir: "/r/ck"})
+		end := connector.Offset("")
+		for range 12 {
+			var err error
+			end, err = source.Latest(t.Context(), end, connector.Limit{})
+			conform.Must(t, err)
+		}
+		return fsys, end
+	}
+	for _, name := range []string{"/r/ck/9.compact", "/r/ck/10", "/r/ck/11"} {
+		for label, damage := range map[string]func([]byte) []byte{
+			"a flipped bit":     func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+			"the last line cut": func(b []byte) []byte { return b[:bytes.LastIndexByte(b, '\n')] },
+		} {
+			fsys, end := fill()
+			data, err := vfs.ReadFile(fsys, name)
+			conform.Must(t, err)
+			conform.Must(t, fsys.Remove(name))
+			conform.Must(t, vfs.WriteNew(fsys, name, damage(data)))
+			env := conform.NewEnv(t, fsys)
+			scan := formats.ScanOf(t, env,
+				&plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/in"}, Streaming: true, Options: one})
+			f, _ := formats.Lookup("json")
+			s, err := f.Source(t.Context(), env, scan, connector.Place{FS: fsys, Dir: "/r/ck"})
+			if err == nil {
+				_, err = s.Latest(t.Context(), end, connector.Limit{})
+			}
+			if err == nil || !strings.Contains(err.Error(), name+" does not fit its checksum file") {
+				t.Errorf("%s in %s: %v", label, name, err)
+			}
+		}
+	}
+}
+
 func TestASinkLogOfAnotherBatchIsNamed(t *testing.T) {
 	fsys := vfs.NewMemory()
 	env := conform.NewEnv(t, fsys)
@@ -367,7 +412,7 @@ func TestASinkLogOfAnotherBatchIsNamed(t *testing.T) {
 	}
 	first, err := vfs.ReadFile(fsys, "/r/out/_spark_metadata/0")
 	conform.Must(t, err)
-	conform.Must(t, fsys.Remove("/r/out/_spark_metadata/1"))
+	conform.Must(t, vfs.RemoveFile(fsys, "/r/out/_spark_metadata/1"))
 	conform.Must(t, vfs.WriteNew(fsys, "/r/out/_spark_metadata/1", first))
 	f, _ := formats.Lookup("json")
 	_, err = f.Describe(t.Context(), env, &plan.Read{Format: "json", Schema: &oneInt, Paths: []string{"/r/out"}})

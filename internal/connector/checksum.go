@@ -1,4 +1,4 @@
-package stream
+package connector
 
 import (
 	"encoding/binary"
@@ -20,7 +20,8 @@ const (
 	crcBlock  = 512
 )
 
-func checksums(data []byte, block int) []byte {
+// Checksums is what Hadoop would keep beside a file, in blocks of so many bytes.
+func Checksums(data []byte, block int) []byte {
 	sums := binary.BigEndian.AppendUint32([]byte(crcMagic), uint32(block))
 	for part := range slices.Chunk(data, block) {
 		sums = binary.BigEndian.AppendUint32(sums, crc32.ChecksumIEEE(part))
@@ -28,14 +29,14 @@ func checksums(data []byte, block int) []byte {
 	return sums
 }
 
-// writeChecksum makes the checksum of a file that is durable already. It is
+// WriteChecksum makes the checksum of a file that is durable already. It is
 // not synced: one that a crash lost or tore does not count as one.
-func writeChecksum(fsys vfs.FS, name string, data []byte) error {
+func WriteChecksum(fsys vfs.FS, name string, data []byte) error {
 	f, err := fsys.Create(vfs.ChecksumName(name))
 	if err != nil {
 		return fmt.Errorf("write checksum of %s: %w", name, err)
 	}
-	_, err = f.Write(checksums(data, crcBlock))
+	_, err = f.Write(Checksums(data, crcBlock))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
@@ -45,8 +46,8 @@ func writeChecksum(fsys vfs.FS, name string, data []byte) error {
 	return nil
 }
 
-// readChecked reads a file and compares it with its checksum, if there is one.
-func readChecked(fsys vfs.FS, name string) ([]byte, error) {
+// ReadChecked reads a file and compares it with its checksum, if there is one.
+func ReadChecked(fsys vfs.FS, name string) ([]byte, error) {
 	data, err := vfs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func readChecked(fsys vfs.FS, name string) ([]byte, error) {
 	if block <= 0 || len(sums) != crcHeader+4*((len(data)+block-1)/block) {
 		return data, checkTorn(name, data, sums)
 	}
-	if string(checksums(data, block)) != string(sums) {
+	if string(Checksums(data, block)) != string(sums) {
 		return nil, checksumError(name)
 	}
 	return data, nil
@@ -68,7 +69,7 @@ func readChecked(fsys vfs.FS, name string) ([]byte, error) {
 // checkTorn judges a checksum of the wrong length: shorter ones may be torn,
 // so the blocks they do have decide.
 func checkTorn(name string, data, sums []byte) error {
-	want := checksums(data, crcBlock)
+	want := Checksums(data, crcBlock)
 	if len(sums) < len(want) && string(want[:len(sums)]) == string(sums) {
 		return nil
 	}
