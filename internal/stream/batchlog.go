@@ -109,9 +109,18 @@ func (l *batchLog) prepare(id int64, data []byte) (*logEntry, error) {
 }
 
 // publish gives the file its name. That the name exists already means that
-// another run works on this checkpoint.
+// another run works on this checkpoint, and so does that the file has gone from its
+// directory: a start cleans up what runs before it left.
 func (e *logEntry) publish() error {
 	err := e.file.Publish()
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := e.log.place.FS.Stat(e.log.place.Dir); there == nil {
+			return plan.NewError(plan.ClassSpark, "CONCURRENT_STREAM_LOG_UPDATE",
+				fmt.Sprintf("another run began on this checkpoint while this one wrote batch %d; "+
+					"one checkpoint serves one query at a time.", e.id),
+				"batchId", strconv.FormatInt(e.id, 10))
+		}
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return plan.NewError(plan.ClassSpark, "CONCURRENT_STREAM_LOG_UPDATE",
 			fmt.Sprintf("another run wrote batch %d of this checkpoint; "+

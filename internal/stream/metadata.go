@@ -48,6 +48,9 @@ func createMetadata(place connector.Place, name string) (string, error) {
 	id := uuid.NewString()
 	data := []byte(`{"id":"` + id + `"}`)
 	err := vfs.WriteNew(place.FS, name, data)
+	if errors.Is(err, fs.ErrNotExist) { // another start has cleaned up
+		err = vfs.WriteNew(place.FS, name, data)
+	}
 	if errors.Is(err, fs.ErrExist) { // another start was faster
 		if data, err = connector.ReadChecked(place.FS, name); err == nil {
 			return parseMetadata(name, data)

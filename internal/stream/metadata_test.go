@@ -1,10 +1,14 @@
 package stream
 
 import (
+	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 
+	"github.com/weir-dev/weir/internal/connector"
 	"github.com/weir-dev/weir/internal/plan"
+	"github.com/weir-dev/weir/internal/vfs"
 )
 
 // Classes as Spark 4.3 has them; every error names the file and what to do.
@@ -30,5 +34,40 @@ func TestDamagedMetadataIsNamed(t *testing.T) {
 	}
 	if id, err := parseMetadata("m", []byte(whole)); err != nil || "{\"id\":\""+id+"\"}" != whole {
 		t.Errorf("whole: %q, %v", id, err)
+	}
+}
+
+// A run that starts on a checkpoint cleans up what runs before it left. What another run was
+// just writing goes with it: that one is told so, and a start that loses its file makes it again.
+func TestACleanUpOfAnotherRunIsTold(t *testing.T) {
+	disk := vfs.NewMemory()
+	gone := false
+	fsys := vfs.NewFaulty(disk, func(c vfs.Call) vfs.Fault {
+		if c.Op == vfs.OpRenameNew && !gone {
+			gone = true
+			return vfs.Fault{Err: fs.ErrNotExist}
+		}
+		return vfs.Fault{}
+	})
+	place := connector.Place{FS: fsys, Dir: "/ck"}
+	if id, err := openMetadata(place, false); err != nil || id == "" || !gone {
+		t.Errorf("the start ended with %q, %v", id, err)
+	}
+	log := &batchLog{place: below(place, offsetsName)}
+	if err := vfs.MkdirDurable(disk, log.place.Dir); err != nil {
+		t.Fatal(err)
+	}
+	gone = false
+	var said *plan.Error
+	err := log.add(7, []byte("v1"))
+	if !errors.As(err, &said) || said.Condition != "CONCURRENT_STREAM_LOG_UPDATE" {
+		t.Errorf("got %v", err)
+	}
+	if err := disk.RemoveAll("/ck"); err != nil {
+		t.Fatal(err)
+	}
+	said = nil
+	if err := log.add(8, []byte("v1")); err == nil || errors.As(err, &said) {
+		t.Errorf("without its directory: %v", err)
 	}
 }
