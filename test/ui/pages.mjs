@@ -536,6 +536,23 @@ await check('what was opened stays open', {}, async page => {
   must(await page.$eval('details.more', d => d.open), 'the list of batches closed itself');
 });
 
+await check('what functions printed last is seen first', {}, async page => {
+  await page.goto(urls.all);
+  await open(page, await queryOf(page, 'geo_pings'));
+  const seen = () => page.evaluate(() => {
+    const box = document.querySelector('.printed'), { top, bottom } = box.getBoundingClientRect();
+    return [...box.querySelectorAll('pre')].filter(e => {
+      const r = e.getBoundingClientRect();
+      return r.top >= top && r.bottom <= bottom + 1;
+    }).map(e => e.textContent);
+  });
+  same('the last line that is seen', (await seen()).at(-1), 'line 199');
+  await page.evaluate(() => document.querySelector('.printed').scrollTo(0, 0));
+  const before = await text(page, '#asof');
+  await page.waitForFunction(t => document.querySelector('#asof').textContent !== t, before);
+  must((await seen()).includes('line 0'), 'the reader is taken away from what is read');
+});
+
 // ---- theme, first paint, size ----
 await check('the theme is kept', { colorScheme: 'light' }, async (page, context) => {
   await open(page, urls.all);

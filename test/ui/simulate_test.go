@@ -27,6 +27,7 @@ type story struct {
 	number                    int           // added to that of its place, for its id
 	run                       string        // of its run's id, before the others
 	settings                  []monitor.Setting
+	prints                    int // lines of its functions
 }
 
 func steady(rate float64) func(float64) float64 {
@@ -90,7 +91,7 @@ func stories() []story {
 			perRow: 1e-4, end: fail, again: true},
 		{name: "ad_impressions", application: "ads", every: 10 * second, rate: burst(4000, 6000, 1300, 1000),
 			cap: 40_000, fixed: 0.6, perRow: 1e-4},
-		{name: "geo_pings", application: "logistics", rate: steady(7300), fixed: 0.3, perRow: 6e-5},
+		{name: "geo_pings", application: "logistics", rate: steady(7300), fixed: 0.3, perRow: 6e-5, prints: 200},
 		{name: "page_views_1m", application: "search", engine: "Spark 4.0", every: 20 * second, rate: steady(15_000),
 			fixed: 1, perRow: 4e-5},
 		{name: "refunds_audit", application: "payments", every: 10 * second, rate: steady(0), fixed: 0.1},
@@ -191,8 +192,16 @@ func (c *cast) open(now time.Time) {
 }
 
 func (p *play) start() {
+	var output *monitor.Output
+	if p.prints > 0 {
+		output = monitor.NewOutput()
+	}
+	for i := range p.prints {
+		output.Hear(monitor.OutputLine{At: p.at, Text: fmt.Sprint("line ", i)})
+	}
 	p.query = p.registry.Start(monitor.Run{
-		ID: p.id, RunID: p.id + "-run" + p.run, Name: p.name, Application: p.application, Engine: p.engine,
+		Output: output,
+		ID:     p.id, RunID: p.id + "-run" + p.run, Name: p.name, Application: p.application, Engine: p.engine,
 		Settings: p.settings, Plan: "Project [id, amount]\n+- MicroBatchScan kafka " + p.name + p.run,
 		Tags: p.tags, StartedAt: p.at, Health: health.Config{TriggerEvery: p.every, Objective: p.objective,
 			CapName: "maxOffsetsPerTrigger", WatermarkDelay: p.delay()},

@@ -432,6 +432,7 @@ function detailPage() {
   const id = document.body.dataset.id, charts = chartsOf(id);
   let q = null, list = null, printed = null, lastBatch = null, state = '';
   charts.start();
+  if ($('.printed')) $('.printed').scrollTop = $('.printed').scrollHeight; // the newest lines are at its end
 
   watch({ id }, async (_, e) => {
     beat(e.nowAtMs);
