@@ -20,6 +20,9 @@ type Progress struct {
 	Sink           Sink
 	Observed       []Observation
 
+	// Told says that the rates of the sources are those of another engine, which counts
+	// otherwise: Record leaves them.
+	Told bool
 	// Idle marks an entry of a trigger that ran no batch.
 	Idle bool
 }

@@ -305,6 +305,9 @@ func (q *Query) complete(p *Progress, t Trigger) {
 	spent, _ := p.Durations.Ms(TriggerExecution)
 	p.BatchDurationMs = max(t.tookMs(), spent)
 	since, first := q.pace.count(t)
+	if p.Told {
+		return
+	}
 	for i := range p.Sources {
 		s := &p.Sources[i]
 		s.InputRowsPerSecond, s.ProcessedRowsPerSecond =

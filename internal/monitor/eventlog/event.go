@@ -53,6 +53,8 @@ type progress struct {
 		End         json.RawMessage   `json:"endOffset"`
 		Latest      json.RawMessage   `json:"latestOffset"`
 		Rows        int64             `json:"numInputRows"`
+		Arriving    rate              `json:"inputRowsPerSecond"`
+		Processed   rate              `json:"processedRowsPerSecond"`
 		Metrics     map[string]string `json:"metrics"`
 	} `json:"sources"`
 	StateOperators []struct {
@@ -68,6 +70,18 @@ type progress struct {
 		Description string `json:"description"`
 		Rows        *int64 `json:"numOutputRows"`
 	} `json:"sink"`
+}
+
+// rate is a number that Spark may write as a text: NaN, Infinity. One that is none, or not
+// there, is 0.
+type rate float64
+
+func (r *rate) UnmarshalJSON(data []byte) error {
+	x, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
+	if err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
+		*r = rate(x)
+	}
+	return nil
 }
 
 // application tells a registry what the queries of one application do.
@@ -301,7 +315,9 @@ func (p *progress) record() *monitor.Progress {
 		m.Sources = append(m.Sources, monitor.Source{
 			Description: s.Description, StartOffset: offset(s.Start), EndOffset: offset(s.End),
 			LatestOffset: offset(s.Latest), NumInputRows: s.Rows,
+			InputRowsPerSecond: float64(s.Arriving), ProcessedRowsPerSecond: float64(s.Processed),
 		})
+		m.Told = m.Told || s.Arriving != 0 || s.Processed != 0
 	}
 	for _, s := range p.StateOperators {
 		m.StateOperators = append(m.StateOperators, monitor.StateOperator{

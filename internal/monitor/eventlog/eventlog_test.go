@@ -55,9 +55,11 @@ func readAll(t *testing.T, dir string) *monitor.Registry {
 }
 
 func TestLogsOfSpark(t *testing.T) {
-	for _, codec := range []string{"zstd", "lz4", "snappy"} {
-		t.Run(codec, func(t *testing.T) {
-			dir, err := filepath.Abs(filepath.Join("testdata", codec))
+	for recorded, engine := range map[string]string{
+		"zstd": "Spark 4.3.0", "lz4": "Spark 4.3.0", "snappy": "Spark 4.3.0", "spark35": "Spark 3.5.9",
+	} {
+		t.Run(recorded, func(t *testing.T) {
+			dir, err := filepath.Abs(filepath.Join("testdata", recorded))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,16 +76,16 @@ func TestLogsOfSpark(t *testing.T) {
 				t.Fatalf("%d queries", got)
 			}
 			for id, list := range recorded {
-				compareQuery(t, r.Find(id), list)
+				compareQuery(t, r.Find(id), engine, list)
 			}
 		})
 	}
 }
 
-func compareQuery(t *testing.T, q *monitor.Query, recorded []progressText) {
+func compareQuery(t *testing.T, q *monitor.Query, engine string, recorded []progressText) {
 	t.Helper()
 	s := q.Snapshot()
-	if s.Application != "shop events" || s.Engine != "Spark 4.3.0" {
+	if s.Application != "shop events" || s.Engine != engine {
 		t.Errorf("application %q of %q", s.Application, s.Engine)
 	}
 	byBatch := map[int64]*monitor.Progress{}

@@ -1,6 +1,6 @@
-"""Records an event log of Apache Spark 4.3: record.py DIRECTORY CODEC ROLLING SECONDS.
+"""Records an event log of Apache Spark 4.3, or of 3.5 (spark35): record.py DIRECTORY CODEC ROLLING SECONDS.
 
-Beside the log stands progress.json: what the queries' own progress said. Needs pyspark 4.3 with its JVM.
+Beside the log stands progress.json: what the queries' own progress said. Needs pyspark with its JVM.
 """
 import sys, time, os, json
 from pyspark.sql import SparkSession, functions as F
