@@ -368,6 +368,22 @@ func TestReportsKeepTheirTicks(t *testing.T) {
 	})
 }
 
+// The lines of Spark's own sinks, which carbon, statsd_exporter and a Prometheus server read
+// as well (test/readers).
+func TestLinesOfSparksSinks(t *testing.T) {
+	registry := aRegistry()
+	var statsd, graphite []byte
+	for _, g := range Gauges(registry, application, statsdName) {
+		statsd = append(append(statsd, statsdLine("weir", g)...), '\n')
+	}
+	for _, g := range Gauges(registry, application, graphiteName) {
+		graphite = append(graphite, graphiteLine("weir", g, start)...)
+	}
+	testkit.Golden(t, "statsd.txt", statsd)
+	testkit.Golden(t, "graphite.txt", graphite)
+	testkit.Golden(t, "servlet.txt", AppendPrometheus(nil, Gauges(registry, application, PrometheusName)))
+}
+
 func TestCSVAndConsole(t *testing.T) {
 	var console bytes.Buffer
 	e := testEnv(t, &console)
